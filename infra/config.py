@@ -12,12 +12,14 @@ from infra.layer_build import ON_AWS, Wheels, on_this_machine
 @dataclass(frozen=True, slots=True)
 class Sizes:
     """Sizes of a stage. `worker_concurrency` is how many messages of a queue are processed at once.
-    The other two limit the HTTP API.
+    The next two limit the HTTP API. `refusals_answered` is how many refused calls a process of the
+    authorizer lets through in a minute, so that they get a problem as their answer.
     """
 
     worker_concurrency: int
     requests_per_second: int
     burst: int
+    refusals_answered: int = 20
 
 
 def tenant_jobs_at_once(worker_concurrency: int) -> int:
@@ -108,7 +110,7 @@ def _local() -> Stage:
         name=LOCAL,
         wheels=on_this_machine(),
         https_only=False,
-        sizes=Sizes(2, 2_000, 4_000),
+        sizes=Sizes(2, 2_000, 4_000, refusals_answered=100_000),
         log_days=7,
         keeps_data=False,
         is_on_aws=False,
@@ -140,7 +142,7 @@ def _prod() -> Stage:
         name="prod",
         wheels=ON_AWS,
         https_only=True,
-        sizes=Sizes(5, 500, 1_000),
+        sizes=Sizes(5, 100, 200),
         log_days=90,
         keeps_data=True,
         is_on_aws=True,

@@ -40,15 +40,17 @@ from infra.parts.streams import (
 from infra.parts.tables import DELETES, READS, WRITES, Tables
 
 MODEL_KEY = "OPENAI_KEY_PARAMETER"
-"""The environment variable that names the key of the model server. A function that has the variable
-may read the key.
-"""
+"""The environment variable that names the key of the model server."""
 SHARE = "TENANT_JOBS_AT_ONCE"
 STORES = ("TENANTS_TABLE", "SESSIONS_TABLE", "MEMORIES_TABLE", "CONTENTS_BUCKET")
 SERVER = (MODEL_KEY, "OPENAI_BASE_URL")
 CHATTING = (*SERVER, "CHAT_MODEL")
 SEARCHING = (*SERVER, "SEARCH_URL", "EMBEDDING_MODEL", "EMBEDDING_DIMENSION")
 INDEXED = ("SESSIONS_TABLE", "MEMORIES_TABLE", *SEARCHING)
+WHOLE_CPU_MB = 1769
+"""With this memory, a function has a whole processor. `embed` has it because `sessions` waits for
+its vectors. `memories` has it because two models and two graphs are in its memory at once.
+"""
 REQUEST_SECONDS = 29  # the HTTP API itself gives up after 30
 LINES = {"summarize": Line(seconds=90), "extract": Line(seconds=90), "sweep": Line(seconds=90)}
 INDEXING = {"embed": Line(seconds=60, batch=10, receives=50), "reindex": Line(seconds=90)}
@@ -125,6 +127,7 @@ class Palimpsest(Stack):
                     dict.fromkeys((choices.chat_model, *choices.models))
                 ),  # models that callers may name
                 "OPENAI_BASE_URL": choices.openai_base_url,
+                "REFUSALS_ANSWERED": str(self._stage.sizes.refusals_answered),
                 "JWT_ISSUER": choices.jwt_issuer,
                 "JWT_AUDIENCE": ",".join(choices.jwt_audience),
                 SHARE: str(tenant_jobs_at_once(self._stage.sizes.worker_concurrency)),
@@ -156,9 +159,16 @@ class Palimpsest(Stack):
             key=self._key,
         )
         self.functions[name] = function
-        if MODEL_KEY in variables:
+        if self._asks_server(name, variables):
             self._grant_openai_key(function.role)
         return function
+
+    def _asks_server(self, name: str, variables: Sequence[str]) -> bool:
+        """Return whether a function calls the model server, and so reads its key. The function
+        `sessions` never does: `embed` makes its vectors.
+        """
+        embeds = name in INDEXING and self._stage.embedding != BUILTIN
+        return MODEL_KEY in variables and (embeds or "CHAT_MODEL" in variables)
 
     def _add_front(self) -> None:
         """Add the HTTP API and its functions."""
@@ -166,7 +176,7 @@ class Palimpsest(Stack):
             "sessions": self._add_sessions(),
             "memories": self._add_memories(),
             "site": self._function(
-                "site", "JWT_ISSUER", seconds=10, memory_mb=512, layers=self._layers.pages
+                "site", "JWT_ISSUER", seconds=10, memory_mb=256, layers=self._layers.pages
             ),
         }
         self.front = HttpFront(
@@ -194,7 +204,7 @@ class Palimpsest(Stack):
         tables, variables = self.tables, dict.fromkeys((*STORES, *SEARCHING, *CHATTING, "MODELS"))
         layers = [*self._layers.embedding, *self._layers.graph]
         memories = self._function(
-            "memories", *variables, seconds=REQUEST_SECONDS, memory_mb=1024, layers=layers
+            "memories", *variables, seconds=REQUEST_SECONDS, memory_mb=WHOLE_CPU_MB, layers=layers
         )
         tables.grant_tenants(memories.role, *WRITES, "dynamodb:DeleteItem")
         tables.grant(memories.role, tables.sessions, READS, WRITES, indexes=["by_user", "by_owner"])
@@ -215,7 +225,7 @@ class Palimpsest(Stack):
         """Add the function that authorizes callers. If it checks tokens, it can't read keys."""
         takes_tokens = bool(self._choices.jwt_issuer)
         layers = self._layers.tokens() if takes_tokens else ()
-        variables = ("TENANTS_TABLE", "JWT_ISSUER", "JWT_AUDIENCE")
+        variables = ("TENANTS_TABLE", "JWT_ISSUER", "JWT_AUDIENCE", "REFUSALS_ANSWERED")
         authorize = self._function(
             "authorize", *variables, seconds=10, memory_mb=512, layers=layers
         )
@@ -284,7 +294,9 @@ class Palimpsest(Stack):
         """Add the function that keeps the search index up to date. It marks records as indexed and
         ends redactions.
         """
-        embed = self._worker("embed", *INDEXED, memory_mb=1024, layers=self._layers.embedding)
+        embed = self._worker(
+            "embed", *INDEXED, memory_mb=WHOLE_CPU_MB, layers=self._layers.embedding
+        )
         self.tables.grant(embed.role, self.tables.sessions, READS)
         self.tables.grant_jobs(embed.role)
         self.tables.grant_usage(embed.role)
@@ -293,14 +305,13 @@ class Palimpsest(Stack):
         self._have_embedded(embed.function)
 
     def _have_embedded(self, embed: lambda_.Function | None) -> None:
-        """Let the function `sessions` ask `embed` for vectors, if models ship with the functions.
-        `sessions` itself does not contain them, because every turn calls it.
+        """Let the function `sessions` ask `embed` for vectors. `sessions` itself contains no model
+        and may read no key, because every turn calls it.
         """
         sessions = self.functions["sessions"]
-        asked = embed if self._stage.embedding == BUILTIN else None
-        sessions.function.add_environment("EMBED_FUNCTION", asked.function_name if asked else "")
-        if asked:
-            arns = [asked.function_arn]
+        sessions.function.add_environment("EMBED_FUNCTION", embed.function_name if embed else "")
+        if embed:
+            arns = [embed.function_arn]
             iam.Grant.add_to_principal(
                 grantee=sessions.role, actions=["lambda:InvokeFunction"], resource_arns=arns
             )

@@ -16,7 +16,7 @@ import pytest
 from palimpsest.clock import Clock, FakeClock
 from palimpsest.conversations.session import Head
 from palimpsest.errors import PalimpsestError
-from palimpsest.jobs.attempts import MAX_RECEIVES
+from palimpsest.jobs.attempts import MAX_TRIES
 from palimpsest.jobs.events import Changed, Happened, JobNotice
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.steps import RestartSteps, Router, UserSteps
@@ -276,11 +276,11 @@ class Service:
 
     def handle_to_the_end(self, job: Job) -> None:
         """A message delivered until it is done or until its last receive has failed."""
-        for receive in range(1, MAX_RECEIVES + 1):
+        for receive in range(1, MAX_TRIES + 1):
             try:
                 self.handle(job)
             except PalimpsestError as failure:
-                if receive == MAX_RECEIVES:
+                if receive == MAX_TRIES:
                     self.fail(job, error=failure.code)
             else:
                 return

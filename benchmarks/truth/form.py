@@ -24,6 +24,11 @@ LATER_NAMES = ("streets", "strangers", "passers", "newcomers", "guests", "travel
 LATER = tuple(OURS / name for name in LATER_NAMES)
 """Sets that were each written after the rules, run once, and used to repair them afterwards."""
 
+CHANGES = tuple(OURS / name for name in ("neighbours", "commuters", "lodgers"))
+"""Sets of ends, corrections, changed topics and repetitions. Each was written after the repairs that
+the one before had led to.
+"""
+
 ANYBODY = "anybody"
 """The subject of a check of all memories, such as those about the user's own dog."""
 

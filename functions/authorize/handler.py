@@ -1,5 +1,5 @@
 """The gateway's authorizer, which finds the tenant of a key or token. A call with an invalid key
-still reaches the service, which answers with a problem.
+still reaches the service, which answers with a problem, unless very many such calls come.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Return the tenant of the request, or the reason why there is none. The context of a refused
-    request names no tenant.
+    request names no tenant. The gateway itself refuses a request that is not authorized (403).
     """
     logger.set_correlation_id(event["requestContext"]["requestId"])
     headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
@@ -31,6 +31,8 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
         found = authorizer(credential)
     except (Unauthenticated, Unavailable) as error:
         logger.info("refused", extra={"why": error.code})
+        if isinstance(error, Unauthenticated) and not engines.refusals().is_answered():
+            return {"isAuthorized": False}
         stated = {"refused": error.code}
     else:
         stated = {"tenant": found.tenant, "scopes": " ".join(sorted(found.scopes))}

@@ -16,17 +16,21 @@ from infra.parts.accepted import accept
 
 HIDDEN_FACTOR = 6  # a message stays hidden so many times as long as its function may run
 KEPT = Duration.days(14)
+RECEIVES = 8
+"""A job itself counts the tries that failed, of which it has four. A message is also received for a
+function that is throttled and never runs, so the queue allows more.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
     """The settings of a worker's queue: how many seconds a step may take, how many messages are in
-    a batch, and after how many receives a message has failed.
+    a batch, and after how many receives a message is a dead letter.
     """
 
     seconds: int
     batch: int = 1
-    receives: int = 4
+    receives: int = RECEIVES
 
 
 UNTOLD = Line(seconds=30, batch=10, receives=480)

@@ -61,6 +61,7 @@ EVER_USED: dict[str, Any] = {
     "day_tokens": 12_345_678,
     "day_bytes": 1_234_567_890,
     "extract_turns": 100,
+    "extract_idle": 600,
     "frozen_at": NOW * 1000,
 }
 """Fields of a session whose memories are extracted and whose context begins as before."""

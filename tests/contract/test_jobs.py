@@ -4,11 +4,14 @@ from collections import defaultdict
 from dataclasses import replace
 
 import pytest
+from palimpsest.clock import FakeClock
 from palimpsest.conversations.payloads import FlushPayload
 from palimpsest.engines.places import job_partition, shard_of
 from palimpsest.errors import BadRequest, CommitLost
+from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import LEASE_SECONDS, Job
 from palimpsest.jobs.ports import Due
+from palimpsest.jobs.steps import CountedTries
 from palimpsest.memory.removal.payloads import ForgetPayload
 from palimpsest.scope import Scope, SessionScope
 from palimpsest_testing.store import Store
@@ -217,12 +220,32 @@ def test_settling_changes_only_when_a_job_is_looked_at(store: Store, armed: Job)
     assert list(store.jobs.due(now=NOW + 999, limit=5)) == []
 
 
-def test_settling_stores_how_many_workers_a_job_has_lost(store: Store, armed: Job) -> None:
-    store.jobs.settle(replace(armed, lost=2), due_at=NOW + 5)
-    assert read(store, armed) == replace(armed, due_at=NOW + 5, lost=2)
+def test_settling_stores_how_many_workers_a_job_has_lost_and_how_many_tries_failed(
+    store: Store, armed: Job
+) -> None:
+    store.jobs.settle(replace(armed, lost=2, tries=3), due_at=NOW + 5)
+    assert read(store, armed) == replace(armed, due_at=NOW + 5, lost=2, tries=3)
     store.jobs.start(armed.begun(now=NOW))
     store.jobs.finish(replace(armed, state="running", due_at=NOW + 9))
-    assert read(store, armed) == replace(armed, state="running", due_at=NOW + 9, lost=2)
+    assert read(store, armed) == replace(armed, state="running", due_at=NOW + 9, lost=2, tries=3)
+
+
+def test_a_store_counts_each_failed_try_at_a_job_until_it_has_ended(
+    store: Store, armed: Job
+) -> None:
+    tries, notice = (
+        CountedTries(store.jobs, FakeClock()),
+        JobNotice(armed.tenant, armed.id, armed.kind),
+    )
+    assert tries.failed(notice) == 0
+    for expected in (1, 2):
+        tries.wait(notice, seconds=30)
+        assert tries.failed(notice) == expected
+    assert not tries.has_failed(notice)
+    store.jobs.finish(replace(armed, state="failed", due_at=None))
+    tries.wait(notice, seconds=30)
+    assert tries.has_failed(notice)
+    assert tries.failed(notice) == 2
 
 
 def test_settling_a_job_that_is_gone_makes_none(store: Store, armed: Job) -> None:

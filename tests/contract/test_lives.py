@@ -135,12 +135,29 @@ def test_rescheduling_moves_settings_in_the_list_of_what_is_due(
     store: Store, talk: Conversation
 ) -> None:
     talk.begin(due_at=NOW)
-    store.sessions.reschedule(talk.scope, settings(), due_at=NOW + 50)
+    store.sessions.reschedule(talk.scope, settings(due_at=NOW), due_at=NOW + 50)
     assert list(store.jobs.due(now=NOW + 49, limit=5)) == []
     assert [due.session_id for due in store.jobs.due(now=NOW + 50, limit=5)] == ["talk"]
-    store.sessions.reschedule(talk.scope, settings(), due_at=None)
+    store.sessions.reschedule(talk.scope, settings(due_at=NOW + 50), due_at=None)
     assert list(store.jobs.due(now=NOW + 99, limit=5)) == []
     assert store.sessions.open(talk.scope, settings=True).settings == settings()
+
+
+def test_a_commit_can_move_the_next_visit_alone(store: Store, talk: Conversation) -> None:
+    talk.begin(due_at=NOW)
+    talk.commit(replace(talk.known, version=talk.known.version + 1), visit_at=NOW + 50)
+    assert list(store.jobs.due(now=NOW + 49, limit=5)) == []
+    assert [due.session_id for due in store.jobs.due(now=NOW + 50, limit=5)] == ["talk"]
+    assert store.sessions.open(talk.scope, settings=True).settings == settings(due_at=NOW + 50)
+
+
+def test_a_visit_that_was_moved_meanwhile_is_not_moved_back(
+    store: Store, talk: Conversation
+) -> None:
+    talk.begin(due_at=NOW)
+    talk.commit(replace(talk.known, version=talk.known.version + 1), visit_at=NOW + 50)
+    store.sessions.reschedule(talk.scope, settings(due_at=NOW), due_at=None)
+    assert store.sessions.open(talk.scope, settings=True).settings == settings(due_at=NOW + 50)
 
 
 def test_rescheduling_another_life_or_nothing_does_nothing(
@@ -149,5 +166,5 @@ def test_rescheduling_another_life_or_nothing_does_nothing(
     store.sessions.reschedule(talk.scope, settings(), due_at=NOW)
     assert store.sessions.open(talk.scope, settings=True).settings is None
     talk.begin(base=4, due_at=NOW)
-    store.sessions.reschedule(talk.scope, settings(), due_at=NOW + 50)
+    store.sessions.reschedule(talk.scope, settings(due_at=NOW), due_at=NOW + 50)
     assert store.sessions.open(talk.scope, settings=True).settings == settings(base=4, due_at=NOW)

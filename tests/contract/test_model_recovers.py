@@ -14,7 +14,7 @@ from palimpsest.conversations.drafts import Draft
 from palimpsest.conversations.overflow.model_summary import ModelSummarizer
 from palimpsest.errors import PalimpsestError
 from palimpsest.extraction.model import ModelExtractor
-from palimpsest.jobs.attempts import MAX_RECEIVES
+from palimpsest.jobs.attempts import MAX_TRIES
 from palimpsest.jobs.job import Job
 from palimpsest.models.openai.chat import OpenAIChatModel
 from palimpsest.workers.batches import backoff
@@ -77,7 +77,7 @@ class TroubledApi(OpenAIApi):
         met = self.met[kind] = self.met[kind] + 1
         if self.works:
             return OK
-        return TROUBLES[kind] if kind >= SLOW or met <= MAX_RECEIVES else Step(reset=True)
+        return TROUBLES[kind] if kind >= SLOW or met <= MAX_TRIES else Step(reset=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -140,11 +140,11 @@ class Queue:
             try:
                 self.service.handle(job)
             except PalimpsestError as failure:
-                if receives + 1 == MAX_RECEIVES:
+                if receives + 1 == MAX_TRIES:
                     self.service.fail(job, error=failure.code)
                 else:
                     self.waiting.append(
-                        (now + backoff(failure, receives=receives + 1), receives + 1, job)
+                        (now + backoff(failure, tries=receives + 1), receives + 1, job)
                     )
 
 
@@ -167,7 +167,7 @@ def test_within_ten_minutes_after_any_trouble_every_session_is_folded_and_extrac
             service.app.append(service.session(f"s{kind}"), said, user="sarah")
     queue = Queue(service)
     queue.run(20 * MINUTE)
-    assert min(api.met[kind] for kind in range(len(TROUBLES))) > MAX_RECEIVES
+    assert min(api.met[kind] for kind in range(len(TROUBLES))) > MAX_TRIES
     api.works = True
     ask(service, api, patience=30)  # from here on no machine is too slow
     queue.run(10 * MINUTE)

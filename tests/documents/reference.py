@@ -36,6 +36,8 @@ MEANINGS = {
     "blocks": "what a context holds of long-term memory, at most one block of each type",
     "count": "how many of the oldest messages leave at a time, in whole turns",
     "extract": "`auto` extracts after some turns and at the end, `manual` only when asked for",
+    "extract_idle_seconds": "with `extract: auto`, after how many seconds without a message the rest is extracted; "
+    "0 = never",
     "extraction_seconds": "how long a model may take to extract from one part of the session",
     "fold_at_least": "nothing is folded before so many messages can be, unless the window is full",
     "insert_into_system_prompt": "another name for `memory_as: system`",

@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 
 from tests.e2e.stack import PATIENCE, Client, eventually
 from tests.engines import chromium, npm
@@ -255,3 +255,25 @@ def test_a_refused_key_is_told(browser: Browser, call: Client) -> None:
         page.get_by_label("API key").fill("pal_wrong")
         page.get_by_role("button", name="Open the console").click()
         expect(page.get_by_role("alert")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_reference_of_the_api_is_searched(
+    browser: Browser, call: Client, width: int, scheme: Literal["light", "dark"]
+) -> None:
+    size: ViewportSize = {"width": width, "height": 900}
+    with closing(browser.new_context(viewport=size, color_scheme=scheme)) as context:
+        page, complaints = context.new_page(), list[str]()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(f"{call.url}/v1/docs")
+        expect(page.locator("#operations option").nth(50)).to_be_attached()
+        page.get_by_label("Find an operation").fill("prune")
+        page.get_by_label("Find an operation").press("Enter")
+        expect(page.get_by_text("/v1/sessions/{session_id}/prune").last).to_be_in_viewport()
+        reference = page.locator("rapi-doc")
+        expect(reference).to_have_attribute("theme", scheme)
+        expect(reference).to_have_attribute("server-url", call.url)
+        wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        assert page.evaluate(wider) <= 0
+        assert complaints == []

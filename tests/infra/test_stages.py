@@ -15,7 +15,8 @@ VARIES_WITH_DATA = {
     "CompatibleArchitectures",
     "S3Key",  # the wheels' platform
     "DefaultRouteSettings",
-    "ScalingConfig",  # sizes
+    "ScalingConfig",
+    "REFUSALS_ANSWERED",  # sizes
     "RetentionInDays",
     "DeletionPolicy",
     "UpdateReplacePolicy",

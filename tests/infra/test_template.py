@@ -4,13 +4,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from palimpsest.graph.ports import GraphLimits
+from palimpsest.jobs.attempts import MAX_TRIES
 from palimpsest.memory.removal.users import BACKUP_DAYS
+from palimpsest.models.catalogue import AWS_PRICES
+from palimpsest_graph.ladybug.graphs import HELD
+from palimpsest_graph.ladybug.worker import POOL
 
 from infra.parts.http_api import DESCRIPTION
 from infra.pythons import DECLARED
 from tests.infra.conftest import Synthesized, Template
 
-RECEIVES = {"summarize": 4, "extract": 4, "embed": 50, "reindex": 4, "sweep": 4}
+MB = 1024 * 1024
+RECEIVES = {"summarize": 8, "extract": 8, "embed": 50, "reindex": 8, "sweep": 8}
 WORKERS = set(RECEIVES)
 FUNCTIONS = WORKERS | {"authorize", "sessions", "memories", "dispatch", "site"}
 CALL_OR_SEARCH = {"sessions", "memories", "summarize", "extract", "embed", "reindex"}
@@ -40,6 +46,14 @@ def test_every_working_queue_has_dead_letters(prod: Template) -> None:
                 name_of(queue["RedrivePolicy"]["deadLetterTargetArn"]["Fn::GetAtt"][0])
                 == "DeadLetters"
             )
+
+
+def test_throttled_receives_make_no_dead_letter_of_a_job_that_may_be_tried_again(
+    prod: Template,
+) -> None:
+    for queue in prod.of_type("AWS::SQS::Queue").values():
+        if "RedrivePolicy" in queue:
+            assert queue["RedrivePolicy"]["maxReceiveCount"] >= max(6, MAX_TRIES + 2)
 
 
 def test_every_queue_is_a_standard_queue_so_that_message_groups_mean_fairness_and_not_order(
@@ -268,7 +282,68 @@ def test_models_that_ship_with_the_functions_are_carried_by_those_alone_that_run
         )
         assert asks["Resource"] == {"Fn::GetAtt": ["EmbedFunction", "Arn"]}
     assert not any("Builtin" in layers for layers in layers_of(with_openai).values())
-    assert with_openai.functions()["sessions"]["Environment"]["Variables"]["EMBED_FUNCTION"] == ""
+
+
+def test_the_function_of_every_turn_has_its_vectors_made_by_embed_whichever_model_makes_them(
+    synthesized: Synthesized, with_openai: Template, without_search: Template
+) -> None:
+    for template in (synthesized.local, synthesized.dev, synthesized.prod, with_openai):
+        told = template.functions()["sessions"]["Environment"]["Variables"]["EMBED_FUNCTION"]
+        assert told == {"Ref": "EmbedFunction"}
+    told = without_search.functions()["sessions"]["Environment"]["Variables"]["EMBED_FUNCTION"]
+    assert told == ""
+
+
+def readers_of_the_key(template: Template) -> set[str]:
+    return {name for name in FUNCTIONS if "ssm:GetParameter" in actions_of(template, name)}
+
+
+def test_only_functions_that_call_a_model_server_read_its_key_and_never_that_of_every_turn(
+    prod: Template, with_openai: Template
+) -> None:
+    chatting = {"memories", "extract", "summarize"}
+    assert readers_of_the_key(prod) == chatting
+    assert readers_of_the_key(with_openai) == chatting | {"embed", "reindex"}
+
+
+def test_what_waits_for_a_vector_or_runs_two_models_and_two_graphs_has_a_whole_processor(
+    prod: Template,
+) -> None:
+    sizes = {name: function["MemorySize"] for name, function in prod.functions().items()}
+    assert {name for name, size in sizes.items() if size >= 1_769} == {"embed", "memories"}
+
+
+MEASURED_MB = {"models": 210, "graph": 2 * (256 + 128), "library": 120}
+"""The resident memory of two models under load, of two processes with a graph each (what a query
+may take, and the pages of its graph), and of the library itself.
+"""
+
+
+def test_two_models_and_two_graphs_fit_into_the_function_that_has_them(prod: Template) -> None:
+    assert sum(MEASURED_MB.values()) < 0.9 * prod.functions()["memories"]["MemorySize"]
+    assert (GraphLimits().memory, POOL, HELD) == (256 * MB, 128 * MB, 2)
+
+
+def test_refused_calls_end_in_small_functions(prod: Template) -> None:
+    authorize, site = (prod.functions()[name] for name in ("authorize", "site"))
+    assert authorize["MemorySize"] <= 512
+    assert site["MemorySize"] <= 256
+    assert 0 < int(authorize["Environment"]["Variables"]["REFUSALS_ANSWERED"]) <= 60
+
+
+def test_a_month_of_refused_calls_at_the_full_rate_costs_less_than_the_gateway_itself(
+    prod: Template,
+) -> None:
+    """The gateway's part is bounded by the rate. Each process of the authorizer answers a few
+    refusals a minute with the larger function.
+    """
+    (stage,) = prod.of_type("AWS::ApiGatewayV2::Stage").values()
+    calls = stage["DefaultRouteSettings"]["ThrottlingRateLimit"] * 30 * 24 * 3600
+    gigabytes = prod.functions()["authorize"]["MemorySize"] / 1024
+    prices = AWS_PRICES
+    a_million = prices["lambda_requests"] + gigabytes * 0.01 * prices["lambda_gb_seconds"]
+    gateway = calls * prices["http_api_requests"] / 1e6
+    assert calls * a_million / 1e6 < gateway < 300
 
 
 def test_every_route_but_the_open_ones_asks_who_calls(prod: Template) -> None:
@@ -320,8 +395,8 @@ def test_the_front_door_is_throttled_and_logged(prod: Template) -> None:
     (stage,) = prod.of_type("AWS::ApiGatewayV2::Stage").values()
     assert stage["StageName"] == "$default"
     assert stage["DefaultRouteSettings"] == {
-        "ThrottlingBurstLimit": 1_000,
-        "ThrottlingRateLimit": 500,
+        "ThrottlingBurstLimit": 200,
+        "ThrottlingRateLimit": 100,
     }
     assert "$context.requestId" in stage["AccessLogSettings"]["Format"]
     assert "authorization" not in stage["AccessLogSettings"]["Format"].lower().replace(
@@ -387,12 +462,12 @@ def test_a_function_has_the_documented_key_rights_through_dynamodb_alone(
     [
         ("site", {"logs"}),
         ("authorize", {"logs", "dynamodb", "kms"}),
-        ("sessions", {"logs", "dynamodb", "kms", "ssm", "es", "s3", "lambda"}),
+        ("sessions", {"logs", "dynamodb", "kms", "es", "s3", "lambda"}),
         ("memories", {"logs", "dynamodb", "kms", "ssm", "es", "s3"}),
         ("dispatch", {"logs", "dynamodb", "kms", "sqs", "events"}),
         ("extract", {"logs", "dynamodb", "kms", "sqs", "ssm", "s3"}),
-        ("embed", {"logs", "dynamodb", "kms", "sqs", "ssm", "es"}),
-        ("reindex", {"logs", "dynamodb", "kms", "sqs", "ssm", "es"}),
+        ("embed", {"logs", "dynamodb", "kms", "sqs", "es"}),
+        ("reindex", {"logs", "dynamodb", "kms", "sqs", "es"}),
         ("summarize", {"logs", "dynamodb", "kms", "sqs", "ssm"}),
         ("sweep", {"logs", "dynamodb", "kms", "sqs", "s3"}),
     ],
@@ -543,7 +618,7 @@ def test_embed_writes_of_sessions_nothing_but_ends_of_jobs_and_counts(prod: Temp
     assert sorted(leading) == [["*#job#*"], ["*#usage#*"]]
 
 
-@pytest.mark.parametrize("function", sorted(CALL_OR_SEARCH))
+@pytest.mark.parametrize("function", ["extract", "memories", "summarize"])
 def test_the_key_of_the_models_is_the_one_parameter_that_is_read(
     prod: Template, function: str
 ) -> None:

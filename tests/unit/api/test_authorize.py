@@ -15,6 +15,7 @@ from palimpsest.errors import Unavailable
 from palimpsest.observability import logger
 from palimpsest.tenants.authorize import Authorize
 from palimpsest.tenants.keys import ApiKey, key_id
+from palimpsest.tenants.refusals import Refusals
 from palimpsest_local.in_memory.tenants import InMemoryTenants
 
 from tests.unit.api.gateway import authorizer_event, http_event, invoked
@@ -26,11 +27,15 @@ NOBODY = {"isAuthorized": True, "context": {"refused": "unauthenticated"}}
 
 
 class Authorizing:
+    MOST = 20
+
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.clock, self.tenants = FakeClock(), InMemoryTenants()
         module = load("authorize")
         use_case = Authorize(self.tenants, self.clock)
+        refusals = Refusals(self.MOST, self.clock)
         monkeypatch.setattr(module.engines, "authorizer", lambda: use_case)
+        monkeypatch.setattr(module.engines, "refusals", lambda: refusals)
         self.handler = module.handler
 
     def add(self, **more: Any) -> None:
@@ -183,3 +188,15 @@ def test_through_authorizer_and_function_a_wrong_key_is_401_and_a_missing_scope_
         answer = invoked(answers, http_event("PUT", path, "{}", authorizer=who))
         assert (answer["statusCode"], json.loads(answer["body"])["code"]) == (status, code)
         assert answer["headers"].get("WWW-Authenticate") == ("Bearer" if status == 401 else None)
+
+
+def test_a_flood_of_refused_calls_ends_at_the_gateway_and_the_next_minute_begins_anew(
+    service: Authorizing,
+) -> None:
+    for _ in range(service.MOST):
+        assert service("Bearer pal_" + "z" * 43) == REFUSED
+    assert service("Bearer pal_" + "z" * 43) == service(None) == {"isAuthorized": False}
+    service.add()
+    assert service(f"Bearer {KEY}")["isAuthorized"] is True
+    service.clock.advance(60)
+    assert service(None) == NOBODY

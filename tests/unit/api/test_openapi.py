@@ -126,13 +126,15 @@ def test_every_body_and_every_answer_has_an_example() -> None:
                 if "$ref" in answer
                 else answer
             )
-            assert all("example" in content for content in named.get("content", {}).values()), (
+            assert all("examples" in content for content in named.get("content", {}).values()), (
                 path,
                 method,
             )
         if body := operation.get("requestBody"):
-            name = body["content"]["application/json"]["schema"]["$ref"].split("/")[-1]
-            assert components["schemas"][name]["examples"], name
+            content = body["content"]["application/json"]
+            name = content["schema"]["$ref"].split("/")[-1]
+            (example,) = components["schemas"][name]["examples"]
+            assert content["examples"] == {"example": {"value": example}}, name
 
 
 def test_a_link_gives_its_target_everything_that_its_path_names() -> None:

@@ -11,7 +11,7 @@ import pytest
 from palimpsest.engines.dynamodb.streams import stream_record
 from palimpsest.errors import DamagedJob, ModelUnavailable, Unavailable
 from palimpsest.jobs import steps
-from palimpsest.jobs.attempts import MAX_RECEIVES
+from palimpsest.jobs.attempts import MAX_TRIES
 from palimpsest.jobs.events import JobNotice
 from palimpsest.observability import logger
 from palimpsest.workers.batches import (
@@ -42,6 +42,8 @@ class Worker:
     given_up: list[tuple[JobNotice, str]] = field(default_factory=list)
     hidden: list[int] = field(default_factory=list)
     waiting: list[int] = field(default_factory=list)
+    tries: int = 0
+    was_given_up: bool = False
     left: list[JobNotice] = field(default_factory=list)
     cannot_wait: bool = False
 
@@ -56,6 +58,14 @@ class Worker:
     def hide(self, receipt_handle: str, *, seconds: int) -> None:
         self.hidden.append(seconds)
 
+    def has_failed(self, notice: JobNotice) -> bool:
+        return self.was_given_up
+
+    def failed(self, notice: JobNotice) -> int:
+        if self.cannot_wait:
+            raise Unavailable("The store did not answer.")
+        return self.tries
+
     def wait(self, notice: JobNotice, *, seconds: int) -> None:
         self.waiting.append(seconds)
         if self.cannot_wait:
@@ -68,7 +78,7 @@ class Worker:
 
     def receive(self, *records: dict[str, Any]) -> list[str]:
         """The messages that the queue is to keep."""
-        worker = steps.Worker(self.step, self.give_up, self.hide, self.wait, self.leave)
+        worker = steps.Worker(self.step, self.give_up, self.hide, self, self.leave)
         answer = work_batch({"Records": list(records)}, LambdaContext(), worker=worker)  # type: ignore[arg-type]
         return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
 
@@ -209,26 +219,39 @@ def test_a_store_that_does_not_answer_keeps_no_message_from_waiting() -> None:
     ("asked", "waits"), [(0.0, 1), (0.2, 1), (-5.0, 1), (86_400.0, LONGEST_RETRY_AFTER)]
 )
 def test_no_provider_can_ask_for_a_hot_loop_or_for_ever(asked: float, waits: int) -> None:
-    assert backoff(ModelUnavailable("busy", retry_after=asked), receives=1) == waits
+    assert backoff(ModelUnavailable("busy", retry_after=asked), tries=1) == waits
 
 
 def test_without_a_word_from_the_provider_the_wait_doubles_with_jitter() -> None:
-    for receives, longest in ((1, 5), (2, 10), (3, 20), (20, LONGEST_BACKOFF)):
-        waits = {backoff(Unavailable("later"), receives=receives) for _ in range(200)}
+    for tries, longest in ((1, 5), (2, 10), (3, 20), (20, LONGEST_BACKOFF)):
+        waits = {backoff(Unavailable("later"), tries=tries) for _ in range(200)}
         assert len(waits) > 1
         assert longest / 2 <= min(waits)
         assert max(waits) <= longest + 1
 
 
-@pytest.mark.parametrize("receives", range(1, MAX_RECEIVES + 1))
-def test_a_job_fails_with_the_last_receive_of_its_message_and_not_before(receives: int) -> None:
-    worker = Worker(ModelUnavailable("busy"))
+@pytest.mark.parametrize("tries", range(1, MAX_TRIES + 1))
+@pytest.mark.parametrize("receives", [1, MAX_TRIES + 3])
+def test_a_job_fails_with_its_last_try_however_often_its_message_was_received(
+    tries: int, receives: int
+) -> None:
+    worker = Worker(ModelUnavailable("busy"), tries=tries - 1)
     assert worker.receive(message(receives=receives)) == ["m1"]
-    assert worker.given_up == ([(NOTICE, "model_unavailable")] if receives == MAX_RECEIVES else [])
-    assert (worker.hidden == [0]) is (receives == MAX_RECEIVES)
-    assert worker.left == (
-        [NOTICE] if receives == MAX_RECEIVES else []
-    )  # until then it keeps its place
+    assert worker.given_up == ([(NOTICE, "model_unavailable")] if tries == MAX_TRIES else [])
+    assert (worker.hidden == [0]) is (tries == MAX_TRIES)
+    assert worker.left == ([NOTICE] if tries == MAX_TRIES else [])  # until then it keeps its place
+
+
+def test_the_message_of_a_failed_job_comes_back_until_it_is_a_dead_letter() -> None:
+    worker = Worker(was_given_up=True)
+    assert worker.receive(message(receives=2)) == ["m1"]
+    assert (worker.hidden, worker.done) == ([0], [])
+
+
+def test_the_message_of_a_failed_job_that_an_operator_sends_again_is_worked_on() -> None:
+    worker = Worker(was_given_up=True)
+    assert worker.receive(message(receives=1)) == []
+    assert worker.done == [NOTICE]
 
 
 UNKNOWN = '{"tenant": "acme", "job_id": "job_1", "kind": "summarize", "priority": 3}'

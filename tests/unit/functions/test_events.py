@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from palimpsest.conversations.drafts import Draft
 from palimpsest.jobs.events import JobNotice
-from palimpsest.jobs.steps import Worker
+from palimpsest.jobs.steps import CountedTries, Worker
 from palimpsest.search.rebuild import StartReindex
 from palimpsest.tenants.authorize import Authorize
 from palimpsest.tenants.keys import ApiKey, key_id
+from palimpsest.tenants.refusals import Refusals
 
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import invoked
@@ -121,6 +122,7 @@ def test_authorize_answers_its_samples(sample: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(
         module.engines, "authorizer", lambda: Authorize(service.tenants, service.clock)
     )
+    monkeypatch.setattr(module.engines, "refusals", lambda: Refusals(1, service.clock))
     known = {"tenant": "acme", "scopes": "read", "key_id": key_id("pal_" + "EXAMPLE-" * 5 + "KEY")}
     assert answer_to(module, sample)["context"] == (
         known if sample.stem == "key" else {"refused": "unauthenticated"}
@@ -143,7 +145,8 @@ def ignored(*_: object, **__: object) -> None:
 def test_reindex_answers_its_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     service, module = ConversationService(), load("reindex")
     done: list[JobNotice] = []
-    worker = Worker(done.append, service.give_up, hide=ignored, wait=ignored, free_place=ignored)
+    tries = CountedTries(service.jobs, service.clock)
+    worker = Worker(done.append, service.give_up, hide=ignored, tries=tries, free_place=ignored)
     monkeypatch.setattr(module.indexing, "reindex_worker", lambda: worker)
     monkeypatch.setattr(
         module.indexing, "reindex_starter", lambda: StartReindex(service.jobs, service.clock)

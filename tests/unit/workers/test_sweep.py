@@ -20,7 +20,7 @@ from palimpsest.jobs.job import (
     UNHEARD_SECONDS,
     Job,
 )
-from palimpsest.jobs.steps import Wait
+from palimpsest.jobs.steps import CountedTries
 from palimpsest.wiring.sweep import wire_sweep
 
 from tests.service import SARAH
@@ -189,7 +189,8 @@ def test_a_job_whose_message_waits_after_a_failure_is_not_sent_again_before(
 ) -> None:
     job = fold(service)
     service.jobs.start(job.begun(now=seconds_of(service)))
-    Wait(service.jobs, service.clock)(JobNotice(job.tenant, job.id, job.kind), seconds=300)
+    tries = CountedTries(service.jobs, service.clock)
+    tries.wait(JobNotice(job.tenant, job.id, job.kind), seconds=300)
     for _ in range(5):
         service.time.advance(MINUTE)
         service.sweep()

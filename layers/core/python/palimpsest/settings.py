@@ -114,12 +114,14 @@ class NamedModelsSettings(FunctionSettings):
 
 class AuthorizeSettings(FunctionSettings):
     """With `jwt_issuer`, the service accepts tokens of that issuer for one of `jwt_audience`,
-    instead of API keys.
+    instead of API keys. In each process and minute, `refusals_answered` refused calls get a problem
+    as their answer. The gateway refuses the others.
     """
 
     tenants_table: Text
     jwt_issuer: str = ""
     jwt_audience: Names = ()
+    refusals_answered: int = Field(default=20, ge=0)
 
 
 class ServiceSettings(SearchSettings, NamedModelsSettings):
@@ -132,8 +134,8 @@ class ServiceSettings(SearchSettings, NamedModelsSettings):
 
 
 class SessionsSettings(ServiceSettings):
-    """The settings of the function `sessions`. `embed_function` makes the vectors if the models
-    ship with the functions. Otherwise the model server makes them.
+    """The settings of the function `sessions`. `embed_function` makes the vectors. Without it
+    there is no index.
     """
 
     embed_function: str = ""

@@ -173,9 +173,7 @@ def _operation(known: Operation, stated: Json, requests: Json) -> Json:
     if parameters:
         made["parameters"] = parameters
     if body := stated.get("requestBody"):
-        made["requestBody"] = body | {
-            "required": known.method == "PUT" or _must_hold_something(body, requests)
-        }
+        made["requestBody"] = _request_body(known, body, requests)
     return made | {
         "responses": _responses(
             known, has_path_ids="{" in known.path, has_body="requestBody" in stated
@@ -183,10 +181,24 @@ def _operation(known: Operation, stated: Json, requests: Json) -> Json:
     }
 
 
-def _must_hold_something(body: Json, requests: Json) -> bool:
-    """Return whether a request must have this body. A body that may be `{}` may be left out."""
-    shape = requests[body["content"]["application/json"]["schema"]["$ref"].removeprefix(SCHEMAS)]
-    return "required" in shape or "minProperties" in shape
+def _request_body(known: Operation, body: Json, requests: Json) -> Json:
+    """Return the body with an example, and whether a request must have it. A body that may be `{}`
+    may be left out.
+    """
+    content = body["content"]["application/json"]
+    shape = requests[content["schema"]["$ref"].removeprefix(SCHEMAS)]
+    must_hold_something = "required" in shape or "minProperties" in shape
+    # Tools read the example of a body more often than that of its schema.
+    examples = _example(shape["examples"][0]) if "examples" in shape else {}
+    return body | {
+        "content": {"application/json": content | examples},
+        "required": known.method == "PUT" or must_hold_something,
+    }
+
+
+def _example(value: Any) -> Json:
+    """Return the example of a content. RapiDoc can't show an `example` whose fields are null."""
+    return {"examples": {"example": {"value": value}}}
 
 
 def _move_defaults(schema: Any) -> None:
@@ -227,21 +239,19 @@ def _answer(status: int, models: str) -> Json:
     names = models.split(" | ")
     if models.endswith("[]"):
         names = [models.removesuffix("[]")]
-        listed = {"type": "array", "items": {"$ref": SCHEMAS + names[0]}}
-        content = {"schema": listed, "example": [EXAMPLES[names[0]]]}
+        listed: Json = {"type": "array", "items": {"$ref": SCHEMAS + names[0]}}
+        content: Json = {"schema": listed} | _example([EXAMPLES[names[0]]])
         return {"description": PHRASES[status], "content": {"application/json": content}}
     refs = [{"$ref": SCHEMAS + name} for name in names]
-    content = {
-        "schema": refs[0] if len(refs) == 1 else {"anyOf": refs},
-        "example": EXAMPLES[names[0]],
-    }
+    schema: Json = refs[0] if len(refs) == 1 else {"anyOf": refs}
+    content = {"schema": schema} | _example(EXAMPLES[names[0]])
     answer: Json = {
         "description": PHRASES.get(status, "Refused"),
         "content": {"application/json": content},
     }
     if names[0] in TEXTS:
-        example = {"schema": {"type": "string"}, "example": EXAMPLES[names[0]]["text"]}
-        answer["content"]["text/plain"] = example
+        text = {"schema": {"type": "string"}} | _example(EXAMPLES[names[0]]["text"])
+        answer["content"]["text/plain"] = text
         answer["headers"] = {
             "ETag": {"description": "Changes with the text", "schema": {"type": "string"}}
         }
@@ -256,7 +266,7 @@ def _page(known: Operation) -> Json:
     kind = known.answers[200]
     if kind not in PAGES:
         return _answer(200, kind)
-    content = {"schema": PAGES[kind], "example": PAGE_EXAMPLES[known.name]}
+    content = {"schema": PAGES[kind]} | _example(PAGE_EXAMPLES[known.name])
     return {"description": known.summary, "content": {kind.partition(";")[0]: content}}
 
 
@@ -265,10 +275,8 @@ def _links(name: str) -> Json:
 
 
 def _problem(status: int) -> Json:
-    content = {
-        "schema": {"$ref": f"{SCHEMAS}Problem"},
-        "example": EXAMPLES["Problem"] | _like(status),
-    }
+    schema = {"$ref": f"{SCHEMAS}Problem"}
+    content = {"schema": schema} | _example(EXAMPLES["Problem"] | _like(status))
     return {
         "description": problems.title(HTTPStatus(status)),
         "content": {problems.CONTENT_TYPE: content},
@@ -296,7 +304,7 @@ def _gateway(message: str) -> Json:
     schema = {"type": "object", "properties": {"message": {"type": "string"}}}
     return {
         "description": f"{message}: the gateway's own answer",
-        "content": {"application/json": {"schema": schema, "example": {"message": message}}},
+        "content": {"application/json": {"schema": schema} | _example({"message": message})},
     }
 
 

@@ -17,7 +17,7 @@ from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.overflow.model_summary import ModelSummarizer
 from palimpsest.errors import PalimpsestError
 from palimpsest.extraction.model import ModelExtractor
-from palimpsest.jobs.attempts import MAX_RECEIVES
+from palimpsest.jobs.attempts import MAX_TRIES
 from palimpsest.jobs.events import Changed, JobNotice, MessageChanged, RecordChanged
 from palimpsest.jobs.steps import Router
 from palimpsest.memory.ports import Memories
@@ -270,7 +270,7 @@ class Work:
         try:
             worker.step(notice)
         except PalimpsestError as error:
-            if receives == MAX_RECEIVES:
+            if receives == MAX_TRIES:
                 worker.give_up(notice, error=error.code)
             else:
                 self._failed.append((notice, receives))

@@ -53,7 +53,7 @@ class Retaining(MemoryService):
             self.sessions.open(self.session(session), settings=True).settings,
         )
         assert settings is not None
-        assert settings.due_at == head.expires_at
+        assert settings.due_at == head.next_visit
         return None if head.expires_at is None else (head.expires_at - head.updated_second) // DAY
 
     def lifetimes(self) -> list[int | None]:

@@ -7,13 +7,11 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
-import importlib.util
 import json
 from collections.abc import Mapping
 from functools import cache
 from http import HTTPStatus
 from importlib import resources
-from pathlib import Path
 from typing import Any, Literal
 
 from typing_extensions import TypedDict
@@ -25,16 +23,11 @@ operation = operations_on("site", function="site")
 HTML = "text/html; charset=utf-8"
 JSON = "application/json"
 PROBLEM = "application/problem+json"
-DOCS_POLICY = (
-    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
-    "connect-src 'self'; "
-    "frame-ancestors 'none'"
-)
-
-
 MOST_ERRORS = 20
 MOST_FIELD = 200  # characters of a name that a caller sent
+CONSOLE = "palimpsest_console"
 CONSOLE_SCRIPTS = {"vendor": "vendor.js", "app": "app.js"}
+REFERENCE_SCRIPTS = {"rapidoc": "rapidoc.js", "page": "reference.js"}
 
 
 class Health(TypedDict):
@@ -90,7 +83,7 @@ def _found(event: Mapping[str, Any], *, stage: str, issuer: str) -> dict[str, An
         case ["GET", "/v1/openapi.json"]:
             return _packed(JSON, openapi(), event)
         case ["GET", "/v1/docs"]:
-            return _packed(HTML, docs(), event, policy=DOCS_POLICY)
+            return _packed(HTML, docs(), event, policy=docs_policy())
         case ["GET", "/v1/console"]:
             return _packed(HTML, console(), event, policy=console_policy())
     return None
@@ -151,7 +144,7 @@ def openapi() -> str:
 
     No key is needed.
     """
-    return resources.files("palimpsest_description").joinpath("openapi.json").read_text()
+    return _file("palimpsest_description", "openapi.json")
 
 
 @operation("GET /v1/docs", answers={200: HTML})
@@ -161,21 +154,21 @@ def docs() -> str:
 
     No key is needed.
     """
-    found = importlib.util.find_spec("aws_lambda_powertools")
-    if found is None or found.origin is None:
-        raise ModuleNotFoundError("aws_lambda_powertools")
-    files = Path(found.origin).parent / "event_handler" / "openapi" / "swagger_ui"
-    script = (files / "swagger-ui-bundle.min.js").read_text()
-    style = (files / "swagger-ui.min.css").read_text()
-    spec = openapi().replace("<", "\\u003c")
+    return _filled("palimpsest_description", "reference.html", REFERENCE_SCRIPTS)
+
+
+@cache
+def docs_policy() -> str:
+    """Return the content security policy of the page that shows the description. RapiDoc writes
+    styles into its elements, so that inline styles are allowed. Scripts are allowed by their
+    hashes.
+    """
+    scripts = " ".join(
+        _hash_of("palimpsest_description", file) for file in REFERENCE_SCRIPTS.values()
+    )
     return (
-        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Palimpsest</title>'
-        f'<style>{style}</style></head><body><div id="ui"></div><script>{script}</script><script>'
-        f"const spec = {spec}; spec.servers = [{{url: location.pathname.replace(/\\/v1\\/docs$/, "
-        f"'') || '/'}}];"
-        'SwaggerUIBundle({dom_id: "#ui", spec, deepLinking: true, docExpansion: "list", '
-        "validatorUrl: null});"
-        "</script></body></html>"
+        f"default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; img-src data:; "
+        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
 
 
@@ -214,10 +207,7 @@ def console() -> str:
     The console is one page over this API. It shows users and their memories, sessions, recall, jobs
     and settings. It asks for a key and keeps it in the browser's tab; the page itself needs none.
     """
-    page = _console_file("page.html")
-    for name, file in {"style": "style.css", **CONSOLE_SCRIPTS}.items():
-        page = page.replace(f"{{{{{name}}}}}", _console_file(file))
-    return page
+    return _filled(CONSOLE, "page.html", {"style": "style.css", **CONSOLE_SCRIPTS})
 
 
 @cache
@@ -225,21 +215,28 @@ def console_policy() -> str:
     """Return the content security policy of the console page. Only the page's own scripts and style
     are allowed, by their hashes.
     """
-    scripts = " ".join(_hash_of(file) for file in CONSOLE_SCRIPTS.values())
+    scripts = " ".join(_hash_of(CONSOLE, file) for file in CONSOLE_SCRIPTS.values())
     return (
-        f"default-src 'none'; script-src {scripts}; style-src {_hash_of('style.css')}; connect-src "
-        f"'self'; "
-        "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
-        "require-trusted-types-for 'script'"
+        f"default-src 'none'; script-src {scripts}; style-src {_hash_of(CONSOLE, 'style.css')}; "
+        "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'; require-trusted-types-for 'script'"
     )
 
 
-def _console_file(name: str) -> str:
-    return resources.files("palimpsest_console").joinpath(name).read_text()
+def _filled(package: str, page: str, parts: Mapping[str, str]) -> str:
+    """Return the page with each file of `parts` in the place of its name."""
+    text = _file(package, page)
+    for name, file in parts.items():
+        text = text.replace(f"{{{{{name}}}}}", _file(package, file))
+    return text
 
 
-def _hash_of(name: str) -> str:
-    digest = hashlib.sha256(_console_file(name).encode()).digest()
+def _file(package: str, name: str) -> str:
+    return resources.files(package).joinpath(name).read_text()
+
+
+def _hash_of(package: str, name: str) -> str:
+    digest = hashlib.sha256(_file(package, name).encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 

@@ -350,7 +350,6 @@ class Append:
             expires_at = seconds(now) + KEY_SECONDS
             idempotency_key = IdempotencyKey(key, request.batch.hash, first, last, expires_at)
         held, uploaded = self._held(request, messages)
-        has_new_settings = found.created or found.speaks_system
         commit = Commit(
             before=found.before,
             after=head,
@@ -358,10 +357,11 @@ class Append:
             messages=held,
             finished=uploaded,
             key=idempotency_key,
-            settings=found.settings if has_new_settings else None,
+            settings=_new_settings(found, head),
             jobs=found.jobs + armed.jobs + extraction + self._taking_back(request, head, back, now),
             marked=back,
             compaction=armed.compaction,
+            visit_at=self._visit_at(begins_with, head),
         )
         self.sessions.commit(request.scope, commit)
         return AppendResult(
@@ -371,6 +371,13 @@ class Append:
             overflow=armed.overflow,
             extraction=head.extract_job if extraction else None,
         )
+
+    def _visit_at(self, before: Head, after: Head) -> int | None:
+        """Return when the sweep must visit the session, if the append is the first since the last
+        extraction. Later appends write nothing for this, because the sweep postpones its visit.
+        """
+        is_first = after.waits_for_extraction and not before.waits_for_extraction
+        return after.next_visit if is_first and self.schedule is not None else None
 
     def _held(
         self, request: _Request, messages: tuple[Message, ...]
@@ -502,3 +509,12 @@ class Append:
         ):
             return head, ()
         return self.schedule.armed(head, request.scope, now=seconds(now), always=is_asked)
+
+
+def _new_settings(found: _Found, head: Head) -> Settings | None:
+    """Return the settings to store, if the append creates the session or sets its system
+    message.
+    """
+    if found.settings is None or not (found.created or found.speaks_system):
+        return None
+    return replace(found.settings, due_at=head.next_visit)

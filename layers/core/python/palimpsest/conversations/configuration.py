@@ -53,8 +53,9 @@ class _Strategy(BaseModel):
     as a message of the user or as the answer of a tool. `system` shows it in the system message;
     `insert_into_system_prompt` is another name for that. `none` shows it only in `memory_prompt`.
 
-    With `extract` auto, memories are extracted after each `max_buffer_turns` turns and when the
-    session ends; with manual, only on request. `retention` sets for each kind how long this session
+    With `extract` auto, memories are extracted after each `max_buffer_turns` turns, once no message
+    came for `extract_idle_seconds` (0 = then never), and when the session ends; with manual, only
+    on request. `retention` sets for each kind how long this session
     and its memories are kept, and overrides the tenant's settings.
 
     With `auto_recall`, contexts include the tool that searches the user's memory, if the service
@@ -76,6 +77,7 @@ class _Strategy(BaseModel):
     extraction_seconds: int | None = Field(None, ge=5, le=60)
     extract: Literal["auto", "manual"] = "auto"
     max_buffer_turns: int = Field(5, ge=1, le=1_000)
+    extract_idle_seconds: int = Field(600, ge=0, le=30 * 24 * 3600)
     retention: Retention = Retention()
 
     @model_validator(mode="before")
@@ -181,6 +183,13 @@ class _Strategy(BaseModel):
     def extract_turns(self) -> int:
         """The number of turns after which the next automatic extraction is due; 0 = never."""
         return self.max_buffer_turns if self.extract == "auto" else 0
+
+    @property
+    def extract_idle(self) -> int:
+        """The seconds without a message after which the remaining messages are extracted; 0 =
+        never.
+        """
+        return self.extract_idle_seconds if self.extract == "auto" else 0
 
     @property
     def trigger(self) -> int:

@@ -119,6 +119,7 @@ def configured(head: Head, settings: Settings, setup: Configuration) -> tuple[He
         max_tokens=memory.max_tokens,
         trigger=memory.trigger if memory.keeps_window else 0,
         extract_turns=memory.extract_turns,
+        extract_idle=memory.extract_idle,
     )
     settings = replace(
         settings,

@@ -240,7 +240,7 @@ class ManageSessions:
         check_owner(before, user=user, agent=agent)
         head, changed = configured(before, settings, setup(settings))
         after = touched(head, now=now)
-        changed = replace(changed, due_at=after.expires_at)
+        changed = replace(changed, due_at=after.next_visit)
         jobs = self._retaining(scope, after, settings, changed, now=now)
         self.sessions.commit(scope, Commit(before=before, after=after, settings=changed, jobs=jobs))
         return LiveSession(scope.session, after, changed)

@@ -147,8 +147,8 @@ class Sessions(Protocol):
     def reschedule(self, scope: SessionScope, settings: Settings, *, due_at: int | None) -> None:
         """Set when the sweep next visits the session with these settings (epoch seconds, None:
         never). Also write the session's list entries again, because an earlier release may have
-        written fewer of them. Does nothing if the settings are gone or belong to another session
-        with the same id.
+        written fewer of them. Does nothing if the settings are gone, belong to another session with
+        the same id, or have another `due_at` by now.
         """
 
 

@@ -92,6 +92,8 @@ class Head:
         0  # epoch milliseconds: contexts begin with what was known then; 0 = with what is known now
     )
 
+    extract_idle: int = 0  # a job is created after so many seconds without a message; 0 = never
+
     @property
     def tokens(self) -> int:
         """The tokens of a context that has the whole window."""
@@ -129,6 +131,27 @@ class Head:
     def updated_second(self) -> int:
         """The time of the last update in epoch seconds."""
         return self.updated_at // 1000
+
+    @property
+    def waits_for_extraction(self) -> bool:
+        """Whether the session has messages that are to be extracted once it is idle."""
+        has_new = self.seq > max(self.armed_seq, self.base)
+        return self.extract_idle > 0 and self.status == "active" and has_new
+
+    @property
+    def idle_at(self) -> int | None:
+        """When the waiting messages are extracted if no other message comes (epoch seconds); None
+        if no message waits.
+        """
+        return self.updated_second + self.extract_idle if self.waits_for_extraction else None
+
+    @property
+    def next_visit(self) -> int | None:
+        """When the sweep must visit the session: once it is idle, or has expired (epoch seconds).
+        None = never.
+        """
+        times = [at for at in (self.idle_at, self.expires_at) if at is not None]
+        return min(times, default=None)
 
     def is_withdrawn(self, seq: int) -> bool:
         """Return whether the message with this sequence number was withdrawn. Its data may still
@@ -265,7 +288,8 @@ class Commit:
     does not exist. `compaction` may replace a stored one of the same number, which a withdrawal or
     a redaction has made void. Each of `jobs` is new; the commit is lost if its id exists.
     `finished` updates the job of its id; the commit is lost if that job has ended, or lacks a part
-    that is `needed`. `call` is stored as by `KeyedCalls.put`.
+    that is `needed`. `call` is stored as by `KeyedCalls.put`. `visit_at` is when the sweep next
+    visits the session (epoch seconds); None keeps the stored time.
     """
 
     before: Head | None
@@ -281,3 +305,4 @@ class Commit:
     jobs: tuple[Job, ...] = ()
     finished: Job | None = None
     call: KeyedCall | None = None
+    visit_at: int | None = None

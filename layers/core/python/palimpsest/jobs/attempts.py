@@ -8,7 +8,8 @@ from dataclasses import replace
 from palimpsest.jobs.job import UNHEARD_SECONDS, Job, job_id
 from palimpsest.jobs.payloads import Payload
 
-MAX_RECEIVES = 4
+MAX_TRIES = 4
+"""A job has failed after this many failed tries at it."""
 
 LONGEST_DELAY = 300  # seconds until a failed job is started again
 
@@ -73,4 +74,4 @@ def _attempt_id(of: str, attempt: int) -> str:
 
 def _anew(job: Job, new_id: str, *, now: int) -> Job:
     new = replace(job, id=new_id, state="pending", created_at=now, due_at=now + UNHEARD_SECONDS)
-    return replace(new, error=None, result={}, usage={}, spent={}, lost=0)
+    return replace(new, error=None, result={}, usage={}, spent={}, lost=0, tries=0)

@@ -19,8 +19,8 @@ JobState = Literal["pending", "running", "done", "failed"]
 RETENTION_SECONDS = 30 * 24 * 3600
 
 OVERDUE_SECONDS = 4 * 540 + 120
-"""A job that has not ended after this long is stuck. Its queue message is received up to four times
-and hidden for 540 s each time, and two minutes are added for delays.
+"""A job that has not ended after this long is stuck. A worker tries it up to four times, and its
+message is hidden for 540 s each time, and two minutes are added for delays.
 """
 
 UNHEARD_SECONDS = 60
@@ -62,7 +62,7 @@ class Job:
 
     `usage` is the usage of the job's model calls. `spent` is the usage of calls without a result
     (`models.catalogue.priced`). `lost` counts the workers that began the job and had stopped before
-    the sweep looked.
+    the sweep looked. `tries` counts the tries at it that failed.
     """
 
     id: str
@@ -87,6 +87,7 @@ class Job:
     usage: Mapping[str, int] = field(default_factory=dict)
     spent: Mapping[str, int] = field(default_factory=dict)
     lost: int = 0
+    tries: int = 0
 
     @property
     def has_ended(self) -> bool:

@@ -132,8 +132,8 @@ class Jobs(Protocol):
         """
 
     def settle(self, job: Job, *, due_at: int | None, state: JobState | None = None) -> None:
-        """Change when the sweep looks at the job again (None: never), and set `lost` as in `job`.
-        With `state`, change it only while the stored job is in that state.
+        """Change when the sweep looks at the job again (None: never), and set `lost` and `tries` as
+        in `job`. With `state`, change it only while the stored job is in that state.
         """
 
     def due(self, *, now: int, limit: int) -> Iterator[Due]:

@@ -44,38 +44,60 @@ class Hide(Protocol):
         """Make the queue deliver the message again after `seconds`."""
 
 
-class Waits(Protocol):
-    def __call__(self, notice: JobNotice, *, seconds: int) -> None:
-        """Keep the sweep from sending the job's message again for `seconds`, because the queue
-        itself delivers it again after that time.
+class Tries(Protocol):
+    """The failed tries at a job, which the job itself counts. A queue counts how often it gave a
+    message to somebody, also to functions that were throttled and never ran. Every call raises
+    `Unavailable`.
+    """
+
+    def has_failed(self, notice: JobNotice) -> bool:
+        """Return whether the job was given up."""
+
+    def failed(self, notice: JobNotice) -> int:
+        """Return how many tries at the job have failed before this one."""
+
+    def wait(self, notice: JobNotice, *, seconds: int) -> None:
+        """Count a failed try. Keep the sweep from sending the job's message again for `seconds`,
+        because the queue itself delivers it again after that time.
         """
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
-    """Delays the sweep's next look at the job until the queue has delivered its message again."""
+class CountedTries:
+    """Counts tries in the stored job."""
 
     jobs: Jobs
     clock: Clock
 
-    def __call__(self, notice: JobNotice, *, seconds: int) -> None:
-        job = self.jobs.get(Scope(notice.tenant), notice.job_id)
+    def has_failed(self, notice: JobNotice) -> bool:
+        job = self._read(notice)
+        return job is not None and job.state == "failed"
+
+    def failed(self, notice: JobNotice) -> int:
+        job = self._read(notice)
+        return job.tries if job is not None else 0
+
+    def wait(self, notice: JobNotice, *, seconds: int) -> None:
+        job = self._read(notice)
         if job is not None and not job.has_ended and job.due_at is not None:
             delivered = self.clock.now() + timedelta(seconds=seconds)
             due_at = int(delivered.timestamp()) + UNHEARD_SECONDS
-            self.jobs.settle(job, due_at=due_at, state=job.state)
+            self.jobs.settle(replace(job, tries=job.tries + 1), due_at=due_at, state=job.state)
+
+    def _read(self, notice: JobNotice) -> Job | None:
+        return self.jobs.get(Scope(notice.tenant), notice.job_id)
 
 
 @dataclass(frozen=True, slots=True)
 class Worker:
     """The way in which a queue function handles a message. It does the `step`, handles a failure of
-    the step (`give_up`, `hide`, `wait`), and frees the job's place at the end.
+    the step (`give_up`, `hide`, `tries`), and frees the job's place at the end.
     """
 
     step: Step
     give_up: GivesUp
     hide: Hide
-    wait: Waits
+    tries: Tries
     free_place: Step
 
 

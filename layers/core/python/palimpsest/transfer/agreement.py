@@ -235,5 +235,6 @@ def _configured(head: Head, config: Strategy) -> Head:
         trigger=trigger,
         raised=min(head.raised, over),
         extract_turns=config.extract_turns,
+        extract_idle=config.extract_idle,
         extract_turn=min(head.extract_turn, head.turn),
     )

@@ -144,7 +144,9 @@ class SessionsKind:
         kept = None if head.retention is None else seconds(self.clock.now()) + head.retention
         through = max(head.base, progress.through if progress else 0)
         head = replace(head, expires_at=kept, armed_seq=min(head.armed_seq, through))
-        place = _Place(self, session, head, replace(settings, base=head.base, due_at=kept))
+        place = _Place(
+            self, session, head, replace(settings, base=head.base, due_at=head.next_visit)
+        )
         outcome = place.begin(made.messages)
         if outcome != "restored":
             return outcome

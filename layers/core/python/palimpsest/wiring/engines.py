@@ -24,6 +24,7 @@ from palimpsest.search.absent import AbsentIndex
 from palimpsest.search.ports import SearchIndex
 from palimpsest.tenants.authorize import Authorize
 from palimpsest.tenants.ports import StaticFacts, Tenants
+from palimpsest.tenants.refusals import Refusals
 from palimpsest.usage import Usages
 from palimpsest.vectors.ports import VectorStore
 
@@ -222,13 +223,12 @@ def question_embedder(
     environment: settings.EmbeddingSettings, *, function: str = ""
 ) -> Embedder | None:
     """Return the embedding model with a cache of its recent vectors, or None if it needs a key and
-    none is stored. With `function`, the function of that name runs the built-in model.
+    none is stored. With `function`, the function of that name makes the vectors, and alone reads
+    the key.
     """
-    return (
-        _caching(environment, function)
-        if embeds_here(environment) or has_key(environment)
-        else None
-    )
+    if function or embeds_here(environment) or has_key(environment):
+        return _caching(environment, function)
+    return None
 
 
 @cache
@@ -319,6 +319,11 @@ def token_counter() -> TokenCounter:
 @cache
 def system_clock() -> Clock:
     return SystemClock()
+
+
+@cache
+def refusals() -> Refusals:
+    return Refusals(settings.AuthorizeSettings.read().refusals_answered, system_clock())
 
 
 @cache

@@ -10,7 +10,7 @@ from functools import cache
 
 from palimpsest import settings
 from palimpsest.jobs.events import Changed, JobNotice
-from palimpsest.jobs.steps import RestartSteps, UserSteps, Wait, Worker
+from palimpsest.jobs.steps import CountedTries, RestartSteps, UserSteps, Worker
 from palimpsest.models.ports import Embedder, Vector
 from palimpsest.search.embed import Embed
 from palimpsest.search.ports import SearchIndex
@@ -89,7 +89,11 @@ def reindex_worker() -> Worker:
 
     hide = SqsVisibility(environment.reindex_queue_url).hide
     return Worker(
-        step, GiveUpReindexStep(jobs, clock), hide, Wait(jobs, clock), free_place=_nothing_waits
+        step,
+        GiveUpReindexStep(jobs, clock),
+        hide,
+        CountedTries(jobs, clock),
+        free_place=_nothing_waits,
     )
 
 

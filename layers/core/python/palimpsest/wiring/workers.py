@@ -24,7 +24,7 @@ from palimpsest.graph.read import ReadGraph
 from palimpsest.jobs.kinds import KINDS, JobKind, Queue
 from palimpsest.jobs.ports import Jobs, Queues
 from palimpsest.jobs.shares import FairQueues
-from palimpsest.jobs.steps import Handling, Router, Wait, Worker
+from palimpsest.jobs.steps import CountedTries, Handling, Router, Worker
 from palimpsest.memory.decisions import is_near
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.remember import Remember
@@ -234,7 +234,11 @@ def _worker(
     own = SqsQueues({kind: url for kind, listed in KINDS.items() if listed.queue == queue})
     free_place = fair(own, environment, jobs).free_place
     return Worker(
-        work.step, work.give_up, SqsVisibility(url).hide, Wait(jobs, system_clock()), free_place
+        work.step,
+        work.give_up,
+        SqsVisibility(url).hide,
+        CountedTries(jobs, system_clock()),
+        free_place,
     )
 
 

@@ -19,7 +19,7 @@ from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from palimpsest.errors import BadRequest, DamagedJob, ModelUnavailable, PalimpsestError
-from palimpsest.jobs.attempts import MAX_RECEIVES
+from palimpsest.jobs.attempts import MAX_TRIES
 from palimpsest.jobs.events import Changed, JobNotice, MessageChanged, RecordChanged, Removed
 from palimpsest.jobs.kinds import KINDS
 from palimpsest.jobs.steps import Hide, Worker
@@ -27,7 +27,7 @@ from palimpsest.observability import logger
 from palimpsest.retry import back_off
 from palimpsest.scope import Scope
 
-FIRST_BACKOFF = 5  # seconds, doubled with every receive
+FIRST_BACKOFF = 5  # seconds, doubled with every try
 
 LONGEST_BACKOFF = 900
 
@@ -69,20 +69,24 @@ def read_change(body: str) -> Changed:
     return MessageChanged(session.tenant, session.session, int(said["seq"]))
 
 
-def backoff(error: Exception, *, receives: int) -> int:
+class JobFailed(Exception):
+    """Keeps the message of a failed job in its queue, until the queue has it as a dead letter."""
+
+
+def backoff(error: Exception, *, tries: int) -> int:
     """Return how many whole seconds to wait before the next attempt. That is the time that the
     model's provider asked for, or else a time that grows with each attempt.
     """
     if isinstance(error, ModelUnavailable) and error.retry_after is not None:
         return int(min(LONGEST_RETRY_AFTER, max(1, error.retry_after)))
-    return pause(receives)
+    return pause(tries)
 
 
-def pause(receives: int) -> int:
-    """Return how many whole seconds to wait after a message was received `receives` times. It is
-    about 5 after the first time, and doubles with every further time.
+def pause(tries: int) -> int:
+    """Return how many whole seconds to wait after so many failed tries. It is about 5 after the
+    first, and doubles with every further one.
     """
-    return int(back_off(receives - 1, first=FIRST_BACKOFF, longest=LONGEST_BACKOFF)) + 1
+    return int(back_off(tries - 1, first=FIRST_BACKOFF, longest=LONGEST_BACKOFF)) + 1
 
 
 def work_batch(event: dict[str, Any], context: LambdaContext, *, worker: Worker) -> dict[str, Any]:
@@ -94,11 +98,12 @@ def work_batch(event: dict[str, Any], context: LambdaContext, *, worker: Worker)
 
 def queue_record(record: SQSRecord, *, worker: Worker) -> None:
     """Run one step of the job that the message names. If it fails, the message is delivered again
-    after a pause. After the last attempt the job is marked as failed.
+    after a pause. After the last try the job is marked as failed.
 
-    The error is raised in both cases, so that the queue counts the attempt and keeps the message.
-    If another attempt can't help, because the message or the job can't be read, there is no pause.
-    The message then reaches the dead-letter queue at once and sets off its alarm.
+    The error is raised in both cases, so that the queue keeps the message. If another try can't
+    help, there is no pause: the message of a job that failed, or that can't be read, comes back
+    until it is received as often as its queue allows. It then is a dead letter, which sets off an
+    alarm. A dead letter that an operator sends again is received for the first time.
     """
     receives = int(record.attributes.approximate_receive_count)
     try:
@@ -115,27 +120,49 @@ def queue_record(record: SQSRecord, *, worker: Worker) -> None:
         "kind": notice.kind,
         "receives": receives,
     }
+    if receives > 1 and _has_failed(worker, notice):
+        worker.hide(record.receipt_handle, seconds=0)
+        raise JobFailed("The job failed before, and its message becomes a dead letter.")
     try:
         worker.step(notice)
     except (
         Exception
     ) as error:  # the outermost edge: whatever failed, the job must end or be tried again
-        failure = _failure(error)
-        logger.warning("job step failed", extra={**fields, **failure})
-        if receives >= MAX_RECEIVES or isinstance(error, DamagedJob):
-            worker.give_up(notice, error=failure["code"])
-            worker.hide(record.receipt_handle, seconds=0)
-            _leave(worker, notice)
-        else:
-            hidden = backoff(error, receives=receives)
-            worker.hide(record.receipt_handle, seconds=hidden)
-            with suppress(
-                PalimpsestError
-            ):  # else the sweep may send a second message, which does no harm
-                worker.wait(notice, seconds=hidden)
+        logger.warning("job step failed", extra={**fields, **_failure(error)})
+        _end_or_try_again(record, notice, error, worker=worker)
         raise
     _leave(worker, notice)
     logger.info("job step done", extra=fields)
+
+
+def _end_or_try_again(
+    record: SQSRecord, notice: JobNotice, error: Exception, *, worker: Worker
+) -> None:
+    tries = 1 + _failed_before(worker, notice)
+    if tries >= MAX_TRIES or isinstance(error, DamagedJob):
+        worker.give_up(notice, error=_failure(error)["code"])
+        worker.hide(record.receipt_handle, seconds=0)
+        _leave(worker, notice)
+        return
+    hidden = backoff(error, tries=tries)
+    worker.hide(record.receipt_handle, seconds=hidden)
+    with suppress(PalimpsestError):  # else the sweep may send a second message, which does no harm
+        worker.tries.wait(notice, seconds=hidden)
+
+
+def _has_failed(worker: Worker, notice: JobNotice) -> bool:
+    try:
+        return worker.tries.has_failed(notice)
+    except PalimpsestError:  # the step itself meets what is wrong, and the message waits
+        return False
+
+
+def _failed_before(worker: Worker, notice: JobNotice) -> int:
+    """Return how many tries failed before. While the store does not answer, no job is given up."""
+    try:
+        return worker.tries.failed(notice)
+    except PalimpsestError:
+        return 0
 
 
 def _leave(worker: Worker, notice: JobNotice) -> None:

@@ -1,5 +1,5 @@
-"""The scheduled sweep. It deletes expired sessions and memories, and starts lost, stuck and failed
-jobs again.
+"""The scheduled sweep. It deletes expired sessions and memories, starts lost, stuck and failed jobs
+again, and creates the extraction jobs of idle sessions.
 """
 
 from __future__ import annotations
@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from palimpsest.clock import Clock, seconds
+from palimpsest.conversations.lifecycle import armed_extraction
 from palimpsest.conversations.manage import tombstone_session
 from palimpsest.conversations.ports import Sessions
+from palimpsest.conversations.session import Commit, Head
 from palimpsest.errors import CommitLost, DamagedJob, Unavailable
 from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job
@@ -62,7 +64,7 @@ class Sweep:
     def _look(self, due: Due) -> None:
         scope = Scope(due.tenant)
         if due.session_id is not None:
-            self._retain(scope.session(due.session_id))
+            self._visit(scope.session(due.session_id))
             return
         job, now = self.jobs.get(scope, due.job_id or ""), seconds(self.clock.now())
         if job is None or job.due_at is None or job.due_at > now:
@@ -97,9 +99,9 @@ class Sweep:
             self.jobs.finish(replace(job, state="failed", error=error, due_at=None))
         self.jobs.settle(job, due_at=None)
 
-    def _retain(self, scope: SessionScope) -> None:
-        """Delete the session if it has expired. If it was used in the meantime, schedule the next
-        visit.
+    def _visit(self, scope: SessionScope) -> None:
+        """Delete the session if it has expired. Extract its remaining messages if it is idle. Then
+        schedule the next visit.
         """
         now = self.clock.now()
         opened = self.sessions.open(scope, settings=True)
@@ -115,5 +117,16 @@ class Sweep:
             self.usages.reach(tally)  # the stream's record of the newest message may have been lost
         if head.is_gone(seconds(now)):
             tombstone_session(self.sessions, scope, head, now=now)
-        else:
-            self.sessions.reschedule(scope, settings, due_at=head.expires_at)
+            return
+        if head.idle_at is not None and head.idle_at <= seconds(now):
+            head = self._extract(scope, head, now=seconds(now))
+        self.sessions.reschedule(scope, settings, due_at=head.next_visit)
+
+    def _extract(self, scope: SessionScope, before: Head, *, now: int) -> Head:
+        """Create the job that extracts the waiting messages, and return the new head. The time
+        until the session expires does not start again.
+        """
+        after, jobs = armed_extraction(before, scope, now=now)
+        after = replace(after, version=before.version + 1)
+        self.sessions.commit(scope, Commit(before=before, after=after, jobs=jobs))
+        return after

@@ -106,7 +106,9 @@ class InMemoryJobs:
         with self._state.write("settle"):
             found = self._state.jobs.get(job_partition(job))
             if found is not None and state in (None, found.state):
-                self._state.jobs[job_partition(job)] = replace(found, due_at=due_at, lost=job.lost)
+                self._state.jobs[job_partition(job)] = replace(
+                    found, due_at=due_at, lost=job.lost, tries=job.tries
+                )
 
     def due(self, *, now: int, limit: int) -> Iterator[Due]:
         shards: dict[str, list[tuple[int, Due]]] = defaultdict(list)

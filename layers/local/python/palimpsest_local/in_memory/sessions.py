@@ -165,8 +165,10 @@ class InMemorySessions:
     def reschedule(self, scope: SessionScope, settings: Settings, *, due_at: int | None) -> None:
         with self.state.write("reschedule"):
             found = self._partition(scope)
-            if found.settings is not None and found.settings.base == settings.base:
-                found.settings = replace(found.settings, due_at=due_at)
+            known = found.settings
+            if known is None or (known.base, known.due_at) != (settings.base, settings.due_at):
+                return
+            found.settings = replace(known, due_at=due_at)
 
     def _note_changes(self, scope: SessionScope, seqs: Sequence[int]) -> None:
         self.state.changes += [MessageChanged(scope.tenant, scope.session, seq) for seq in seqs]
@@ -232,6 +234,8 @@ def _apply(partition: Partition, commit: Commit) -> None:
     messages = [_as_json(message, "chat", "extra", "metadata") for message in _written(commit)]
     if commit.settings is not None:
         partition.settings = _as_json(commit.settings, "system", "memory", "metadata")
+    elif commit.visit_at is not None and partition.settings is not None:
+        partition.settings = replace(partition.settings, due_at=commit.visit_at)
     partition.head = commit.after if partition.head is None else _moved(partition.head, commit)
     for message in messages:
         partition.messages.put(message.seq, message)

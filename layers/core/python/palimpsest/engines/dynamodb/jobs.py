@@ -119,7 +119,8 @@ class DynamoDbJobs(OneTable):
     def settle(self, job: Job, *, due_at: int | None, state: JobState | None = None) -> None:
         update = Update()
         update.put_due(job_partition(job), due_at)
-        update.put("lost", items.number(job.lost) if job.lost else None)
+        for name, count in (("lost", job.lost), ("tries", job.tries)):
+            update.put(name, items.number(count) if count else None)
         update.require("id", items.text(job.id))
         if state is not None:
             update.require("state", items.text(state))

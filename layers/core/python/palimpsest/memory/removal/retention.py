@@ -179,7 +179,7 @@ class RetainPages:
         after = lifecycle.kept_for(head, wanted.retention_days)
         if after == head or head.is_gone(seconds(self.clock.now())):
             return False
-        settings = replace(settings, due_at=after.expires_at)
+        settings = replace(settings, due_at=after.next_visit)
         after = replace(after, version=head.version + 1)
         self.sessions.commit(scope, Commit(before=head, after=after, settings=settings))
         return True

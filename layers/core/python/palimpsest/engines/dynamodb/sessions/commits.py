@@ -133,10 +133,8 @@ def actions_of(table: str, scope: SessionScope, commit: Commit) -> list[Action]:
     partition = scope.partition
     head = _head_update(commit).arguments(table, partition, items.HEAD)
     actions: list[Action] = [{"Update": {**head, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}}]
-    if commit.settings is not None:
-        settings = Update()
-        settings.put_all(items.settings_attributes(scope, commit.settings))
-        settings.put_due(partition, commit.settings.due_at)
+    settings = _settings_update(scope, commit)
+    if settings is not None:
         actions.append({"Update": settings.arguments(table, partition, items.SETTINGS)})
     actions += [
         _put(table, partition, items.message_sort(message.seq), items.message_attributes(message))
@@ -207,6 +205,20 @@ def _size(value: Any) -> int:
     engines apply their limits to this size.
     """
     return len(value) * 4 // 3 if isinstance(value, bytes) else len(json.dumps(value))
+
+
+def _settings_update(scope: SessionScope, commit: Commit) -> Update | None:
+    """Return the update of the session's settings; None if the commit leaves them as they are."""
+    update = Update()
+    if commit.settings is not None:
+        update.put_all(items.settings_attributes(scope, commit.settings))
+        update.put_due(scope.partition, commit.settings.due_at)
+        return update
+    if commit.visit_at is not None:
+        update.put_due(scope.partition, commit.visit_at)
+        update.require("base", items.number(commit.after.base))
+        return update
+    return None
 
 
 def _head_update(commit: Commit) -> Update:

@@ -362,9 +362,12 @@ def failed_place(job: Job) -> dict[str, dict[str, str] | None]:
     return {BUCKET: text(bucket), "listed": text(job_listed_as(job))}
 
 
+def _count(item: Item, name: str) -> int:
+    return int(item[name]["N"]) if name in item else 0
+
+
 def job_of(item: Item) -> Job:
     work, kind = values_of(item["work"]), item["kind"]["S"]
-    lost = item.get("lost", {"N": "0"})
     return Job(
         id=item["id"]["S"],
         tenant=item["tenant"]["S"],
@@ -373,7 +376,8 @@ def job_of(item: Item) -> Job:
         due_at=_due_at(item),
         stored=frozenset(item.get("stored", {"SS": ()})["SS"]),
         **values_of(item["outcome"]),
-        lost=int(lost["N"]),
+        lost=_count(item, "lost"),
+        tries=_count(item, "tries"),
         spent={
             name[6:]: int(value["N"]) for name, value in item.items() if name.startswith("spent_")
         },

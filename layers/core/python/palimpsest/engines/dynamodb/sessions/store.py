@@ -185,12 +185,14 @@ class DynamoDbSessions(OneTable):
         update.put_all(items.settings_places(scope, settings))
         update.put_due(scope.partition, due_at)
         update.require("base", items.number(settings.base))
+        known = settings.due_at
+        update.require("due_at", *([] if known is None else [items.number(known)]))
         try:
             self._table.call(
                 "UpdateItem", **update.arguments(self._table.name, scope.partition, items.SETTINGS)
             )
         except CommitLost:
-            return  # the settings are gone, or belong to a later session with the same id
+            return  # the settings are gone, of a later session with the same id, or due elsewhen
 
     def _between(
         self,
