@@ -168,11 +168,12 @@ def memory_of(function: str) -> int:
     """Return the memory of a function in MB, as the stack configures it."""
     source = (paths.PROJECT / "infra" / "stack.py").read_text()
     found = re.search(
-        rf'_(?:function|worker)\(\s*"{function}",(?:[^()]|\([^()]*\))*?memory_mb=(\d+)', source
+        rf'_(?:function|worker)\(\s*"{function}",(?:[^()]|\([^()]*\))*?memory_mb=(\w+)', source
     )
     if found is None:
         raise RuntimeError(f"the stack says no memory of {function}")
-    return int(found[1])
+    named = re.search(rf"^{found[1]} = (\d+)", source, re.MULTILINE)
+    return int(named[1] if named else found[1])
 
 
 def _turns(count: int) -> Iterator[tuple[str, str, str]]:

@@ -20,7 +20,18 @@ from palimpsest.service.service import Service
 from palimpsest_local.in_process import in_process
 
 from benchmarks.report import Cell, Table, for_terminal
-from benchmarks.truth.form import ANYBODY, LATER, ORDINARY, OURS, VOICES, Case, Check, Session, load
+from benchmarks.truth.form import (
+    ANYBODY,
+    CHANGES,
+    LATER,
+    ORDINARY,
+    OURS,
+    VOICES,
+    Case,
+    Check,
+    Session,
+    load,
+)
 from benchmarks.truth.obedient import OBEYED, ObedientModel
 
 TENANT = Scope("truth")
@@ -227,7 +238,7 @@ def tables() -> list[Table]:
     says, with one that believes all that it reads.
     """
     named = {"our cases": [OURS], "in other voices": [VOICES]}
-    later = {f"written later, {folder.name}": [folder] for folder in LATER}
+    later = {f"written later, {folder.name}": [folder] for folder in (*LATER, *CHANGES)}
     alone = [
         table(outcomes(all_of(folders), believed_in_process), name=name)
         for name, folders in {**named, "of ordinary people": ORDINARY, **later}.items()
@@ -238,7 +249,7 @@ def tables() -> list[Table]:
             name=name,
             by="with a model that obeys",
         )
-        for name, folders in named.items()
+        for name, folders in {**named, **later}.items()
     ]
     return [*alone, *obeyed]
 

@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from benchmarks.truth.form import LATER, load
+from benchmarks.truth.form import CHANGES, LATER, load
 from benchmarks.truth.run import Outcome, believed_in_process, outcomes
 
 NONE_MAY_FAIL = ("secret", "off the record", "deleted")
@@ -23,6 +23,14 @@ def results() -> tuple[Outcome, ...]:
 def test_the_later_sets_keep_what_was_reached(*, is_twin: bool, floor: float) -> None:
     counted = [one for one in results() if (one.case.twin_of is not None) is is_twin]
     failed = [one.case.id for one in counted if not one.passed]
+    assert len(failed) <= (1 - floor) * len(counted), failed
+
+
+@pytest.mark.parametrize(("is_twin", "floor"), [(False, 0.8), (True, 0.97)])
+def test_the_sets_of_changes_keep_what_was_reached(*, is_twin: bool, floor: float) -> None:
+    cases = [case for folder in CHANGES for case in load(folder)]
+    counted = [case for case in cases if (case.twin_of is not None) is is_twin]
+    failed = [one.case.id for one in outcomes(counted, believed_in_process) if not one.passed]
     assert len(failed) <= (1 - floor) * len(counted), failed
 
 

@@ -122,8 +122,15 @@ def correction_of(text: str) -> Correction | None:
     if starred:
         new = (starred["new"] or starred["other"]).split(",")[0]
         return Correction(new.strip(_ENDS), is_meant=False)
+    if _is_bare_value(text):
+        return Correction(text.strip(_ENDS), is_meant=False)
     if not may_correct(text) or text.count(" ") >= 3 * MOST_WORDS or "?" in text:
-        return None
+        return _spelled(text)
+    return _with_signals(text)
+
+
+def _with_signals(text: str) -> Correction | None:
+    """The correction in a text with a word that corrections have."""
     said = spoken(text)
     marked = after(_marked_signals(), said).strip(_ENDS)
     left = _after_clear_signals(text.strip())
@@ -135,11 +142,83 @@ def correction_of(text: str) -> Correction | None:
             if found and (made := _correction(found)):
                 return made
     rest = _last_signals().sub("", marked).strip(_ENDS)
-    rest = after(_weak(), rest)
-    if rest == said and left is None:
+    rest = _without_excuses(after(_weak(), rest))
+    is_marked = rest != said or left is not None
+    if is_marked and _is_short_value(rest):
+        return Correction(rest, is_meant=_strong().match(text.strip()) is not None)
+    return _at_the_end(text, said)
+
+
+def _is_short_value(text: str) -> bool:
+    is_short = bool(text) and len(words(text)) <= FEW_WORDS
+    return is_short and _is_value(text) and _is_whole_name(text)
+
+
+@cache
+def _bare_value() -> re.Pattern[str]:
+    return compiled(
+        r"(?:(?:at|on|um|am|à|le|el|a las) )?(?:the |den )?(?:{any_value})(?: (?:am|pm|uhr))?"
+    )
+
+
+def _is_bare_value(text: str) -> bool:
+    """Whether the text is only a day, a time or a number. Right after a statement with another such
+    value it is a correction.
+    """
+    said = text.strip(_ENDS)
+    is_short = said.count(" ") < FEW_WORDS
+    return is_short and _bare_value().fullmatch(said) is not None
+
+
+def _spelled(text: str) -> Correction | None:
+    """The correction of a name's spelling: "Mathys with a y"."""
+    said = text.strip(_ENDS)
+    if said.count(" ") > MOST_WORDS + 1 or not said[:1].isupper():
         return None
-    is_short = bool(rest) and len(words(rest)) <= FEW_WORDS
-    return Correction(rest, is_meant=False) if is_short and _is_value(rest) else None
+    name = _without_excuses(said)
+    is_name = name != said and name.istitle() and name.count(" ") < FEW_WORDS
+    return Correction(name, is_meant=False) if is_name else None
+
+
+@cache
+def _strong() -> re.Pattern[str]:
+    return compiled(r"^(?:(?:{openers})\b[,!. ]*)*(?:{strong_signals})(?!\w)")
+
+
+@cache
+def _excuse() -> re.Pattern[str]:
+    return compiled(r"(?:^|(?<=\w))[\s,;.!()–—-]*\b(?:{excuses})\W*$")
+
+
+def _without_excuses(text: str) -> str:
+    """The text without words at its end that say why the earlier ones were wrong: "fat fingers"."""
+    found = _excuse().search(text)
+    return text[: found.start()].strip(_ENDS) if found else text
+
+
+def _is_whole_name(text: str) -> bool:
+    """Whether a text that begins as a name says nothing besides: "Fiona called" is no name."""
+    first, *others = text.split()
+    if not first[0].isupper() or not others or _number().match(first):
+        return True
+    return others[-1][0].isupper() or others[-1][0].isdigit()
+
+
+@cache
+def _last_clause() -> re.Pattern[str]:
+    return compiled(
+        r"[,;.!–—-]\s*(?:it is|that is|they are|there are|we are|it should be|es ist|es sind"
+        r"|wir sind|c'est|ce sont|il y en a|es|son|hay|somos) "
+        r"(?P<new>(?:(?:the|at|on|um|am|den|der|le|la|el) )?(?:{any_value})(?: ?[\w%€$.]{1,12})?)$"
+    )
+
+
+def _at_the_end(text: str, said: str) -> Correction | None:
+    """The correction whose value the last clause gives: "Actually the scale was off, it's 79"."""
+    if not _begins(text) and not _strong().match(text):
+        return None
+    found = _last_clause().search(said)
+    return Correction(found["new"].strip(_ENDS), is_meant=False) if found else None
 
 
 def _is_clear(lead: str) -> bool:
@@ -278,14 +357,29 @@ def _numbers(tokens: list[re.Match[str]], new: str) -> tuple[int, int] | None:
     is_alone = all(word.casefold() in said or _UNIT.match(word) for word in others)
     if not _number().match(first) or not is_alone:
         return None
-    is_word = first.isalpha()
     places = [token for token in tokens if _number().match(token[0])]
-    is_time = ":" in first
-    same = [
-        token for token in places if token[0].isalpha() == is_word and (":" in token[0]) == is_time
-    ]
-    best = (same or places)[-1:]
+    kind = _kind_of_value(first)
+    same = [token for token in places if _kind_of_value(token[0]) == kind]
+    counts = [token for token in places if {kind, _kind_of_value(token[0])} == COUNTS]
+    best = (same or counts or places)[-1:]
     return best[0].span() if best else None
+
+
+COUNTS = frozenset({"digits", "words"})
+
+
+@cache
+def _calendar() -> re.Pattern[str]:
+    return compiled(r"^(?:{weekdays}|{months})$")
+
+
+def _kind_of_value(text: str) -> str:
+    """The kind of a value: a day of the calendar, a time, a number in digits or in words."""
+    if ":" in text:
+        return "time"
+    if any(map(str.isdigit, text)):
+        return "digits"
+    return "calendar" if _calendar().match(text) else "words"
 
 
 def _misspelled(tokens: list[re.Match[str]], new: str) -> tuple[int, int] | None:

@@ -55,7 +55,11 @@ TOPICS: Final = {
     "diet": ("diet",),
     "study": ("study",),
 }
-OF_A_CLASS: Final = frozenset({"partner", "study", "job"})
+STATES: Final = frozenset(
+    {"pregnancy", "absence", "single", "search", "jobless", "parents", "fiance"}
+)
+"""States of a person that another state ends, such as being single."""
+OF_A_CLASS: Final = frozenset({"partner", "study", "job"}) | STATES
 """What a statement of an end may be about without naming it, by the words of a record."""
 MOST_SAID = 4  # words of a record, among which its verb is
 MAY_HAVE_A_TAIL: Final = frozenset({"activity", "left", "possession", "thing", "job"})
@@ -242,9 +246,7 @@ def _ends(end: End, record: Record) -> bool:
     named = naming(record.content)
     if not 0 < len(named) <= LONGEST or record.type == "instruction" or not _is_of(end, record):
         return False
-    if end.kind == "left" and known in NOT_LEFT:
-        return False
-    if end.kind == "possession" and not _owns() & set(_WORD.findall(record.content.casefold())):
+    if not _is_of_kind(end, known, record.content):
         return False
     if not all(is_meant_by(word, named) for word in end.words):
         return _denies_value(end, record)
@@ -255,10 +257,32 @@ def _ends(end: End, record: Record) -> bool:
 _WORD = re.compile(r"\w+")
 
 
+def _is_of_kind(end: End, topic: str, content: str) -> bool:
+    """Whether an end of this kind can concern a record of this topic and content."""
+    match end.kind:
+        case "lifted":
+            return _forbids(content)
+        case "left":
+            return topic not in NOT_LEFT
+        case "possession":
+            return not _owns().isdisjoint(_WORD.findall(content.casefold()))
+    return True
+
+
+@cache
+def _bans() -> re.Pattern[str]:
+    return compiled(r"(?<!\w)(?:{bans})(?!\w)")
+
+
+def _forbids(content: str) -> bool:
+    """Whether a statement says that somebody does without something, which an end may lift."""
+    return bool(_bans().search(spoken(content)))
+
+
 def _is_about(end: End, topic: str, record: Record) -> bool:
     if end.about is None:
         return False
-    if topic in TOPICS[end.about]:
+    if topic in TOPICS.get(end.about, ()):
         return (record.subject or "") in USER or end.about == "partner"
     if end.about not in OF_A_CLASS or record.type == "instruction" or not is_own(record):
         return False

@@ -61,12 +61,13 @@ class _Phrase:
     pattern: str
     value: str | None
     form: str
+    thing: str
 
 
 @cache
 def _phrases() -> tuple[_Phrase, ...]:
     return tuple(
-        _Phrase(name, entry["pattern"], entry.get("value"), form)
+        _Phrase(name, entry["pattern"], entry.get("value"), form, entry.get("thing", ""))
         for form, name, entry in slot_entries()
     )
 
@@ -135,7 +136,8 @@ def _slot(phrase: _Phrase, match: re.Match[str], said: str) -> Slot | None:
         return None
     named = phrase.name
     if phrase.form != "slots":
-        thing = (_canonical(word) for word in words(groups.get("thing") or "") if word not in _NEW)
+        given_thing = groups.get("thing") or phrase.thing
+        thing = (_canonical(word) for word in words(given_thing) if word not in _NEW)
         named = "_".join((named, *thing, *(value if phrase.form == "many" else ())))
     beyond = _BEYOND.search(said, match.end("value") if groups.get("value") else len(said))
     extra = set(naming(given)) - set(words(text)) | set(naming(beyond[0] if beyond else ""))
