@@ -63,7 +63,12 @@ class Palimpsest(Stack):
     """The stack of one stage."""
 
     def __init__(self, scope: Construct, *, stage: Stage, choices: Choices) -> None:
-        super().__init__(scope, stack_name(stage.name), description="Palimpsest: memory for agents")
+        super().__init__(
+            scope,
+            stack_name(stage.name),
+            description="Palimpsest: memory for agents",
+            termination_protection=stage.keeps_data,
+        )
         self._stage = stage
         self._choices = choices
         self._key = self._encryption_key()
