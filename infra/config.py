@@ -63,6 +63,8 @@ EMBEDDINGS = {"builtin": BUILTIN, "openai": OPENAI}
 functions, or one of the model server.
 """
 LOCAL = "local"
+LOG_DAYS = (1, 3, 5, 7, 14, 30, 60, 90, 180, 365)
+"""The days for which CloudWatch can keep logs, up to a year."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +163,8 @@ def _nothing(_: str) -> None:
 
 
 def stage_named(name: str, context: Callable[[str], Any] = _nothing) -> Stage:
-    """Return the stage with that name. The CDK context may set its `search`, its `embedding`, and
-    the server's model.
+    """Return the stage with that name. The CDK context may set its `search`, its `embedding`, the
+    server's model, how long logs are kept, and that no data is kept.
     """
     if name not in STAGES:
         raise SystemExit(f"There is no stage {name!r}; the stages are {', '.join(STAGES)}.")
@@ -171,6 +173,8 @@ def stage_named(name: str, context: Callable[[str], Any] = _nothing) -> Stage:
         stage,
         search=context("search") or stage.search,
         embedding=_embedding(context) or stage.embedding,
+        log_days=_log_days(context) or stage.log_days,
+        keeps_data=stage.keeps_data and _keeps_data(context),
     )
     if stage.search not in get_args(SearchTier):
         raise SystemExit(f"The context `search` is one of {', '.join(get_args(SearchTier))}.")
@@ -179,6 +183,22 @@ def stage_named(name: str, context: Callable[[str], Any] = _nothing) -> Stage:
             "The embedded index is only for the stage `local`: functions in AWS share no file."
         )
     return stage
+
+
+def _log_days(context: Callable[[str], Any]) -> int | None:
+    days = context("log_days")
+    if not days:
+        return None
+    if str(days) not in map(str, LOG_DAYS):
+        raise SystemExit(f"The context `log_days` is one of {', '.join(map(str, LOG_DAYS))}.")
+    return int(days)
+
+
+def _keeps_data(context: Callable[[str], Any]) -> bool:
+    """Return False if the deployer is about to remove the stack with all that it stores."""
+    if (context("keep_data") or "yes") not in ("yes", "no"):
+        raise SystemExit("The context `keep_data` is `yes` or `no`.")
+    return bool(context("keep_data") != "no")
 
 
 def _embedding(context: Callable[[str], Any]) -> Embedding | None:

@@ -12,14 +12,14 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from infra import paths, pythons
 
-RULES = 9
+RULES = 11
 """A part of every layer's hash. Raise it when the rules below change what a layer contains."""
 SERVICES = frozenset({"dynamodb", "events", "kms", "lambda", "s3", "sqs", "ssm", "sts"})
 """The AWS services that functions may call. The SDK's data for all other services is left out,
@@ -38,6 +38,15 @@ UNUSED = (
     "onnxruntime/quantization",
     "onnxruntime/tools",
     "onnxruntime/transformers",
+    "openai/*/admin",
+    "openai/*/beta",
+    "openai/*/evals",
+    "openai/*/live",
+    "openai/*/realtime",
+    "openai/cli",
+    "aws_lambda_powertools/event_handler/openapi/swagger_ui",
+    "numpy/f2py",
+    "**/*.pyi",
 )
 
 LATE = ("aws_lambda_powertools/event_handler", "aws_lambda_powertools/utilities/data_classes")
@@ -102,6 +111,21 @@ def build(name: str, wheels: Wheels) -> BuiltLayer:
         if not folder.is_dir():
             print(f"Building the layer {name} for {wheels.tag}", file=sys.stderr, flush=True)
             _make(name, wheels, folder)
+    return BuiltLayer(folder, digest)
+
+
+def build_together(names: Sequence[str], wheels: Wheels) -> BuiltLayer:
+    """Return one layer with the contents of several. A function may have five layers."""
+    parts = [build(name, wheels) for name in names]
+    digest = hashlib.sha256(" ".join(part.hash for part in parts).encode()).hexdigest()
+    folder = paths.BUILD / "layers" / f"{'-'.join(names)}-{digest[:16]}"
+    with paths.building():
+        if not folder.is_dir():
+            unfinished = folder.with_suffix(".unfinished")
+            shutil.rmtree(unfinished, ignore_errors=True)
+            for part in parts:
+                shutil.copytree(part.folder, unfinished, copy_function=os.link, dirs_exist_ok=True)
+            unfinished.replace(folder)
     return BuiltLayer(folder, digest)
 
 

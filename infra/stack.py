@@ -63,7 +63,12 @@ class Palimpsest(Stack):
     """The stack of one stage."""
 
     def __init__(self, scope: Construct, *, stage: Stage, choices: Choices) -> None:
-        super().__init__(scope, stack_name(stage.name), description="Palimpsest: memory for agents")
+        super().__init__(
+            scope,
+            stack_name(stage.name),
+            description="Palimpsest: memory for agents",
+            termination_protection=stage.keeps_data,
+        )
         self._stage = stage
         self._choices = choices
         self._key = self._encryption_key()
@@ -146,6 +151,7 @@ class Palimpsest(Stack):
         seconds: int,
         memory_mb: int,
         layers: Sequence[lambda_.ILayerVersion] = (),
+        sends_to_itself: bool = False,
     ) -> PythonFunction:
         """Return a function that has those environment variables."""
         function = PythonFunction(
@@ -157,6 +163,7 @@ class Palimpsest(Stack):
             memory_mb=memory_mb,
             environment={variable: self._variables[variable] for variable in variables},
             key=self._key,
+            sends_to_itself=sends_to_itself,
         )
         self.functions[name] = function
         if self._asks_server(name, variables):
@@ -375,11 +382,17 @@ class Palimpsest(Stack):
         names = dict.fromkeys(
             (*variables, *_urls({name: queue}), *([SHARE] if name in LINES else []))
         )
+        lets_in = name in LINES  # the end of a job lets in the next job of its tenant
         worker = self._function(
-            name, *names, seconds=line.seconds, memory_mb=memory_mb, layers=layers
+            name,
+            *names,
+            seconds=line.seconds,
+            memory_mb=memory_mb,
+            layers=layers,
+            sends_to_itself=lets_in,
         )
         self.queues.grant_back_off(queue, worker.role)
-        if name in LINES:  # the end of a job lets in the next job of its tenant
+        if lets_in:
             self.queues.grant_send(queue, worker.role)
             self.tables.grant_shares(worker.role)
         self._receive(worker, queue, line)

@@ -249,7 +249,7 @@ def tables() -> list[Table]:
             name=name,
             by="with a model that obeys",
         )
-        for name, folders in named.items()
+        for name, folders in {**named, **later}.items()
     ]
     return [*alone, *obeyed]
 

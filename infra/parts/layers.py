@@ -13,9 +13,9 @@ class Layers(Construct):
     """The layers by their use.
 
     All functions have `every`. Functions that call a model or search have `models`. Functions that
-    make vectors with the models that ship with them have `embedding`. `graph` is for queries of
-    knowledge graphs, and `tokens` for the check of an issuer's tokens. `console` and `description`
-    are for pages. `client` is for agents that run in Lambda.
+    make vectors with the models that ship with them have `embedding` instead, which contains both.
+    `graph` is for queries of knowledge graphs, and `tokens` for the check of an issuer's tokens.
+    `console` and `description` are for pages. `client` is for agents that run in Lambda.
     """
 
     def __init__(self, scope: Construct, *, stage: Stage) -> None:
@@ -36,10 +36,10 @@ class Layers(Construct):
         )
         self.graph = [self._built("graph")]
         self.pages = [self._built("console"), self._built("description")]
-        self.embedding = [
-            *self.models,
-            *([self._built("builtin")] if stage.embedding == BUILTIN else ()),
-        ]
+        self.embedding = self.models
+        if stage.embedding == BUILTIN:
+            together = layer_build.build_together(("models", "builtin"), stage.wheels)
+            self.embedding = [self._layer("Embedding", together)]
 
     def tokens(self) -> list[lambda_.LayerVersion]:
         """Return the layer that checks tokens. Only a stack that accepts tokens has it. Call this

@@ -19,12 +19,28 @@ from infra.parts.layers import CACHES, architecture
 from infra.parts.retention import removal_policy
 
 SERVICE = "palimpsest"
-LOG_RETENTION = {7: logs.RetentionDays.ONE_WEEK, 90: logs.RetentionDays.THREE_MONTHS}
+RECURSIVE = lambda_.RecursiveLoop.ALLOW
+"""The setting of a function that sends messages to its own queue. Lambda stops such a chain after
+about 16 messages otherwise, although each message ends a job and the chain ends with the last one.
+"""
+LOG_RETENTION = {
+    1: logs.RetentionDays.ONE_DAY,
+    3: logs.RetentionDays.THREE_DAYS,
+    5: logs.RetentionDays.FIVE_DAYS,
+    7: logs.RetentionDays.ONE_WEEK,
+    14: logs.RetentionDays.TWO_WEEKS,
+    30: logs.RetentionDays.ONE_MONTH,
+    60: logs.RetentionDays.TWO_MONTHS,
+    90: logs.RetentionDays.THREE_MONTHS,
+    180: logs.RetentionDays.SIX_MONTHS,
+    365: logs.RetentionDays.ONE_YEAR,
+}
 
 
 class PythonFunction(Construct):
     """The function in functions/<name>/handler.py. Its role may write its own log. The stack grants
-    all other permissions.
+    all other permissions. `sends_to_itself` says whether the function sends to the
+    queue that starts it.
     """
 
     def __init__(
@@ -38,6 +54,7 @@ class PythonFunction(Construct):
         memory_mb: int,
         environment: Mapping[str, str],
         key: kms.IKey | None,
+        sends_to_itself: bool,
     ) -> None:
         super().__init__(scope, name.capitalize())
         self.log = log_group(self, "Log", stage=stage, key=key)
@@ -55,6 +72,7 @@ class PythonFunction(Construct):
             log_group=self.log,
             timeout=Duration.seconds(timeout_seconds),
             memory_size=memory_mb,
+            recursive_loop=RECURSIVE if sends_to_itself else None,
             environment={
                 "STAGE": stage.name,
                 "LOG_LEVEL": "INFO",

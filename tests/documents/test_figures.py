@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pytest
+from palimpsest.models.catalogue import AWS_PRICES
 
 from benchmarks.retrieval.labelled.dataset import load
 from infra import paths
@@ -47,6 +48,11 @@ def of_all(section: str, *columns: str, passed: bool = True) -> Figure:
         return sum(float(cell[0 if passed else 1]) for cell in cells)
 
     return read
+
+
+def price(name: str) -> Figure:
+    """A list price of AWS, in US$ a million."""
+    return lambda: AWS_PRICES[name]
 
 
 def note(section: str, pattern: str) -> Figure:
@@ -190,6 +196,28 @@ CLAIMS = (
     ),
     Claim("operations.md", r"about \$(\d\.\d) a month while idle", (cell(IDLE, "all", "dev"),)),
     Claim(
+        "deploy.md",
+        r"(?s)all the time \| \$(\d\.\d+).*once a minute \| \$(\d\.\d+).*dashboard are free \| "
+        r"\$(\d\.\d+).*in `prod` alone \| \$(\d\.\d+)",
+        (
+            cell(IDLE, "polling of queues", "prod"),
+            cell(IDLE, "rounds of the sweep", "prod"),
+            cell(IDLE, "alarms", "prod"),
+            cell(IDLE, "encryption key", "prod"),
+        ),
+    ),
+    Claim(
+        "deploy.md",
+        r"\$(\d\.\d+) a million calls \|\n.*\$(\d\.\d+) a million calls, and \$(\d+\.\d+) a million",
+        (price("http_api_requests"), price("lambda_requests"), price("lambda_gb_seconds")),
+    ),
+    Claim(
+        "deploy.md",
+        r"\$(\d\.\d+) a million write units, \$(\d\.\d+) a million read units",
+        (price("dynamodb_writes"), price("dynamodb_reads")),
+    ),
+    Claim("deploy.md", r"\$(\d\.\d+) a million requests", (price("sqs_requests"),)),
+    Claim(
         "models.md",
         r"a layer of (\d+) MB",
         (
@@ -233,6 +261,13 @@ NO_RESULTS = {
     "api.md": (r"under 5 MB",),  # limits, here and below: tests of their own hold them
     "export.md": (r"up to 5 MB",),
     "operations.md": (r"A budget of \$50 a month .* at 80 %",),  # defaults
+    "deploy.md": (  # list prices and defaults
+        r"\$50 a month for the account",
+        r"about \$112 a month",
+        r"\$0\.03 for 10,000 uses",
+        r"\$0\.50 a GB",
+        r"256 to 1,769 MB",
+    ),
     "graph.md": (r"256 MB, 1,000 rows and 2 MB",),
     "adapters.md": (r"up to 16 KB",),
     "guides/anthropic-memory.md": (r"up to 16 KB",),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
+from infra import paths
 from tests.infra.alarms import Data, firing
 from tests.infra.conftest import Synthesized, Template
 
@@ -115,3 +117,13 @@ def test_a_budget_notifies_the_topic_unless_it_is_declined(synthesized: Synthesi
         assert [one["Address"] for one in each["Subscribers"]] == [{"Ref": topic}]
     kinds = {each["Type"] for each in synthesized.local.body["Resources"].values()}
     assert "AWS::Budgets::Budget" not in kinds
+
+
+def test_the_page_for_operators_says_what_each_alarm_means_and_what_to_do(
+    with_domains: Synthesized,
+) -> None:
+    page = (paths.PROJECT / "docs" / "operations.md").read_text()
+    rows = [line.split("|")[1:-1] for line in page.splitlines() if line.startswith("| `")]
+    explained = {name for row in rows if len(row) == 3 for name in re.findall(r"`(\w+)`", row[0])}
+    alarms = with_domains.prod.of_type("AWS::CloudWatch::Alarm")
+    assert {name.removeprefix("Monitoring")[:-8] for name in alarms} <= explained

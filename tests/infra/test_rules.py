@@ -14,7 +14,8 @@ from palimpsest.models.builtin import SPACE
 from palimpsest.settings import BY_FUNCTION
 
 from infra import paths
-from infra.config import BUILTIN, Embedding, choices, stage_named
+from infra.config import BUILTIN, LOG_DAYS, STAGES, Embedding, choices, stage_named
+from infra.parts.python_function import LOG_RETENTION
 from tests.infra.conftest import Synthesized, Template
 
 
@@ -146,6 +147,33 @@ def test_a_budget_is_a_whole_number_of_dollars() -> None:
     assert choices({"budget_usd": "0"}.get).budget_usd == 0
     with pytest.raises(SystemExit, match="budget_usd"):
         choices({"budget_usd": "much"}.get)
+
+
+def test_logs_are_kept_as_long_as_the_deployer_says() -> None:
+    assert stage_named("prod", {"log_days": "30"}.get).log_days == 30
+    assert {stage_named(name).log_days for name in STAGES} <= set(LOG_DAYS) == set(LOG_RETENTION)
+    with pytest.raises(SystemExit, match="log_days"):
+        stage_named("prod", {"log_days": "31"}.get)
+
+
+def test_a_stack_that_keeps_data_is_protected_until_the_deployer_gives_the_data_up(
+    tmp_path: Path,
+) -> None:
+    from aws_cdk import App, assertions
+
+    from infra.config import Choices
+    from infra.stack import Palimpsest
+
+    given_up = stage_named("prod", {"keep_data": "no", "search": "none"}.get)
+    stack = Palimpsest(App(outdir=str(tmp_path)), stage=given_up, choices=Choices())
+    assert not stack.termination_protection
+    found = assertions.Template.from_stack(stack).to_json()["Resources"].values()
+    assert {each.get("DeletionPolicy", "Delete") for each in found} == {"Delete"}
+    tables = [each for each in found if each["Type"] == "AWS::DynamoDB::Table"]
+    assert not any(each["Properties"]["DeletionProtectionEnabled"] for each in tables)
+    assert stage_named("prod").keeps_data
+    with pytest.raises(SystemExit, match="keep_data"):
+        stage_named("prod", {"keep_data": "perhaps"}.get)
 
 
 def test_search_and_its_model_follow_the_stage_unless_told() -> None:

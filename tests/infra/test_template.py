@@ -248,9 +248,9 @@ def layers_of(template: Template) -> dict[str, set[str]]:
 
 def test_only_what_calls_a_model_or_searches_carries_their_clients(prod: Template) -> None:
     for name, layers in layers_of(prod).items():
-        assert layers - {"Builtin", "Console", "Description", "Graph"} == {"Core", "Runtime"} | (
-            {"Models"} if name in CALL_OR_SEARCH else set()
-        )
+        clients = {"Embedding"} if name in ("memories", "embed", "reindex") else {"Models"}
+        expected = {"Core", "Runtime"} | (clients if name in CALL_OR_SEARCH else set())
+        assert layers - {"Console", "Description", "Graph"} == expected
 
 
 def test_pages_and_the_graph_are_in_the_one_function_that_serves_them(prod: Template) -> None:
@@ -273,7 +273,7 @@ def test_models_that_ship_with_the_functions_are_carried_by_those_alone_that_run
     synthesized: Synthesized, with_openai: Template
 ) -> None:
     for template in (synthesized.local, synthesized.dev, synthesized.prod):
-        carry = {name for name, layers in layers_of(template).items() if "Builtin" in layers}
+        carry = {name for name, layers in layers_of(template).items() if "Embedding" in layers}
         assert carry == {"memories", "embed", "reindex"}  # no function of the hot path
         (asks,) = (
             each
@@ -281,7 +281,7 @@ def test_models_that_ship_with_the_functions_are_carried_by_those_alone_that_run
             if "lambda:InvokeFunction" in each["Action"]
         )
         assert asks["Resource"] == {"Fn::GetAtt": ["EmbedFunction", "Arn"]}
-    assert not any("Builtin" in layers for layers in layers_of(with_openai).values())
+    assert not any("Embedding" in layers for layers in layers_of(with_openai).values())
 
 
 def test_the_function_of_every_turn_has_its_vectors_made_by_embed_whichever_model_makes_them(

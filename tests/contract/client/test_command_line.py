@@ -22,6 +22,9 @@ from tests.served import KEY, Served
 PROGRAM = Path(__file__).parents[2] / "e2e" / "clients" / "mcp_client.py"
 COMMANDS = {
     "name",
+    "users",
+    "edit",
+    "prefer",
     "login",
     "chat",
     "sessions",
@@ -74,6 +77,20 @@ def test_every_command_is_there_with_help_and_completion() -> None:
     assert "--install-completion" in told
     for name in COMMANDS - {"mcp"}:  # which speaks JSON alone
         assert "--json" in said(name, "--help"), name
+
+
+def test_users_are_listed_a_memory_is_edited_and_a_preference_is_set() -> None:
+    saved = found("remember", "Sarah lives in Bremen.", "--topic", "residence")
+    assert found("edit", saved["id"], "Sarah lives in Kiel.")["content"] == "Sarah lives in Kiel."
+    assert [each["user_id"] for each in found("users")] == ["sarah"]
+    assert found("prefer", "units", '{"length": "m"}')[0]["value"] == {"length": "m"}
+    assert found("prefer", "language", "German")[0]["value"] == "German"
+    assert {each["key"] for each in found("prefer")} == {"units", "language"}
+
+
+def test_short_help_is_shown() -> None:
+    assert said("-h") == said("--help")
+    assert said("recall", "-h") == said("recall", "--help")
 
 
 def test_a_user_gets_names_and_loses_them() -> None:

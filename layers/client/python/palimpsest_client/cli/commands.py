@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated, Any
 
 import httpx2
@@ -14,14 +15,43 @@ import typer
 from palimpsest_client import errors
 from palimpsest_client.blocking import Palimpsest
 from palimpsest_client.calls import MISREAD
-from palimpsest_client.cli import files, shown, stdio
+from palimpsest_client.cli import files, people, shown, stdio
 from palimpsest_client.cli.options import MEMORY, AnyUser, AsJson, MemoryId, Most, SessionId, User
 from palimpsest_client.connection import TIMEOUT, find, login_file, options
 from palimpsest_client.sessions import id_for
 
 app = typer.Typer(
-    no_args_is_help=True, help="Memory for agents: memories, contexts and histories of users."
+    no_args_is_help=True,
+    help="Memory for agents: memories, contexts and histories of users.",
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it with the option's value
+    if wanted:
+        print(f"palimpsest {_installed()}")
+        raise typer.Exit
+
+
+def _installed() -> str:
+    """Return the version of the client's wheel, or of the service's library, which has it too."""
+    try:
+        return version("palimpsest-memory")
+    except PackageNotFoundError:
+        return version("palimpsest")
+
+
+@app.callback()
+def _palimpsest(
+    *,
+    version_: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Show the version of the client."
+        ),
+    ] = False,
+) -> None:
+    pass
 
 
 def run() -> None:
@@ -312,6 +342,15 @@ def forget(
         shown.facts(sarah.forget(where).wait().shown, json_wanted=json_)
 
 
+@app.command()
+def edit(memory: MemoryId, content: str, user: User, json_: AsJson = False) -> None:
+    """Change the text of a memory. The earlier text stays in its history."""
+    changed = Palimpsest().user(user).change(memory, content=content)
+    shown.facts(changed if json_ else _short(changed), json_wanted=json_)
+
+
+app.command()(people.users)
+app.command()(people.prefer)
 app.command()(files.ingest)
 app.command(name="export")(files.export_)
 app.command(name="import")(files.import_)

@@ -34,7 +34,7 @@ _STEM = Stems(
     r"|escuch|metas|pongas|mets|mettez|as if|nada|forgot"
     r"|drop|purge|kick|throw|seal|word|mum['’]?s|tell|repeat|quiet|hush|nobody|no[- ]one|salg|sale"
     r"|salir|digas|diga|cuent|palabra|nadie|sceau|dis|motus|personne|geheim|wort|sag|erzähl|verrat"
-    r"|siegel|niemand|keiner|verlässt|pas un mot|private|hidden"
+    r"|siegel|niemand|keiner|verlässt|zwischen|pas un mot|private|hidden"
 )
 """Every wish contains one of these stems. Most texts contain none of them, so no other pattern is
 tried on those texts.

@@ -56,8 +56,8 @@ def blocks(text: str, *, user: str | None) -> Iterator[Mark]:
 @cache
 def _machine_line() -> Sought:
     return Sought(
-        rf"^[ \t*]*({phrases('machine_labels')})(?: ?\d{{1,4}})?"
-        r"(?:[ ]\([^)\n]{1,20}\))?[ *]*:[ *]*\S[^\n]*$",
+        rf"^[ \t*]*[<\[]?({phrases('machine_labels')})(?: ?\d{{1,4}})?"
+        r"(?:(?:[ ]\([^)\n]{1,20}\))?[ *]*\]?:|(?<=[\w.])[>\]]:?)[ *]*\S[^\n]*$",
         re.IGNORECASE | re.MULTILINE,
     )
 
