@@ -156,7 +156,7 @@ def test_a_named_day_counts_more_than_the_days_beside_it() -> None:
 
 def test_a_task_of_an_ended_session_stands_behind_what_is_comparable_and_before_noise() -> None:
     task = candidate("task", keyword=9.0, coverage=1.0, by_words=True, is_over=True)
-    comparable = candidate("comparable", keyword=8.0, vector=0.4)
+    comparable = candidate("comparable", keyword=8.0, vector=0.4, coverage=0.9)
     noise = candidate("noise", keyword=3.0, vector=0.1)
     weak = candidate("weak", keyword=1.0, vector=0.1)
     assert order(task, comparable, noise, weak) == ["comparable", "task", "noise", "weak"]
