@@ -22,6 +22,7 @@ from palimpsest_local.in_process import in_process
 from benchmarks.report import Cell, Table, for_terminal
 from benchmarks.truth.form import (
     ANYBODY,
+    BY_ANOTHER,
     CHANGES,
     LATER,
     ORDINARY,
@@ -238,7 +239,9 @@ def tables() -> list[Table]:
     says, with one that believes all that it reads.
     """
     named = {"our cases": [OURS], "in other voices": [VOICES]}
-    later = {f"written later, {folder.name}": [folder] for folder in (*LATER, *CHANGES)}
+    later = {
+        f"written later, {folder.name}": [folder] for folder in (*LATER, *CHANGES, *BY_ANOTHER)
+    }
     alone = [
         table(outcomes(all_of(folders), believed_in_process), name=name)
         for name, folders in {**named, "of ordinary people": ORDINARY, **later}.items()

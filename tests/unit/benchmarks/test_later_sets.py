@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 
 import pytest
 
-from benchmarks.truth.form import CHANGES, LATER, load
+from benchmarks.truth.form import BY_ANOTHER, CHANGES, LATER, load
 from benchmarks.truth.run import Outcome, believed_in_process, outcomes
 
 NONE_MAY_FAIL = ("secret", "off the record", "deleted")
@@ -28,9 +30,19 @@ def test_the_later_sets_keep_what_was_reached(*, is_twin: bool, floor: float) ->
     assert len(failed) <= (1 - floor) * len(counted), failed
 
 
-@pytest.mark.parametrize(("is_twin", "floor"), [(False, 0.8), (True, 0.97)])
-def test_the_sets_of_changes_keep_what_was_reached(*, is_twin: bool, floor: float) -> None:
-    cases = [case for folder in CHANGES for case in load(folder)]
+@pytest.mark.parametrize(
+    ("folders", "is_twin", "floor"),
+    [
+        (CHANGES, False, 0.8),
+        (CHANGES, True, 0.97),
+        (BY_ANOTHER, False, 0.74),
+        (BY_ANOTHER, True, 0.98),
+    ],
+)
+def test_the_sets_of_changes_keep_what_was_reached(
+    folders: Sequence[Path], *, is_twin: bool, floor: float
+) -> None:
+    cases = [case for folder in folders for case in load(folder)]
     counted = [case for case in cases if (case.twin_of is not None) is is_twin]
     failed = [one.case.id for one in outcomes(counted, believed_in_process) if not one.passed]
     assert len(failed) <= (1 - floor) * len(counted), failed
