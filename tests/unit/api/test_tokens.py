@@ -16,9 +16,11 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from palimpsest.api.tokens import AuthorizeTokens
+from palimpsest.clock import FakeClock
 from palimpsest.errors import Unavailable
 from palimpsest.observability import logger
 from palimpsest.scope import OPERATOR
+from palimpsest.tenants.refusals import Refusals
 
 from tests.tokens import AUDIENCE, ISSUER, KEY, claims, public, token
 from tests.unit.api.conftest import Service
@@ -38,11 +40,18 @@ def tokens(*keys: dict[str, Any]) -> AuthorizeTokens:
     )
 
 
+def authorizing(monkeypatch: pytest.MonkeyPatch, use_case: AuthorizeTokens) -> Any:
+    """The function that authorizes calls, with this use case."""
+    module, refusals = load("authorize"), Refusals(20, FakeClock())
+    monkeypatch.setattr(module.engines, "authorizer", lambda: use_case)
+    monkeypatch.setattr(module.engines, "refusals", lambda: refusals)
+    return module
+
+
 @pytest.fixture
 def ask(service: Service, monkeypatch: pytest.MonkeyPatch) -> Ask:
     """A call through authorizer and function, as the gateway makes it."""
-    module, use_case = load("authorize"), tokens()
-    monkeypatch.setattr(module.engines, "authorizer", lambda: use_case)
+    module = authorizing(monkeypatch, tokens())
 
     def asked(
         authorization: str | None, method: str = "GET", path: str = "/v1/sessions", body: Any = None
@@ -144,8 +153,7 @@ def test_what_is_no_valid_token_is_401_without_a_word_why(
 
 
 def test_keys_of_one_name_are_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = load("authorize")
-    monkeypatch.setattr(module.engines, "authorizer", lambda: tokens(public(), public(OTHER)))
+    module = authorizing(monkeypatch, tokens(public(), public(OTHER)))
     stated = invoked(module.handler, authorizer_event(f"Bearer {token()}"))
     assert stated["context"] == {"refused": "unauthenticated", "issuer": ISSUER}
 
