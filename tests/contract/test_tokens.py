@@ -23,7 +23,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 from palimpsest.api.site import page
 from palimpsest.api.tokens import AuthorizeTokens
+from palimpsest.clock import FakeClock
 from palimpsest.errors import Unauthenticated, Unavailable
+from palimpsest.tenants.refusals import Refusals
 
 from tests.engines.environments import python_of
 from tests.engines.loopback import HOST, free_port
@@ -171,6 +173,8 @@ def test_a_401_leads_the_official_client_of_mcp_to_the_issuer_and_back(
     use_case = AuthorizeTokens.of(ISSUER, [AUDIENCE], jwks={"keys": [public()]})
     module = load("authorize")
     monkeypatch.setattr(module.engines, "authorizer", lambda: use_case)
+    refusals = Refusals(20, FakeClock())
+    monkeypatch.setattr(module.engines, "refusals", lambda: refusals)
     domain = http_event("GET", "/")["requestContext"]["domainName"]
     with Served() as served, Issuer().serving() as issuer:
         served.authorize = lambda credential: invoked(
