@@ -30,8 +30,8 @@ Kind = Literal["replaces", "ends", "repeats"]
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """A known statement, by its place among those that were given, and what the new one does to
-    it.
+    """The effect of a new statement on a known one. `place` is the known statement's place among
+    the given ones.
     """
 
     kind: Kind
@@ -45,8 +45,9 @@ def said(of: Statement | Record) -> Said:
 def related(
     new: Statement, known: Sequence[Record], *, may_repeat: bool, states: bool = True
 ) -> Related | None:
-    """What a new statement does to one of the known ones, which are given newest first; None if it
-    clearly concerns none of them. One that `states` nothing by itself must concern it more clearly.
+    """Return the known statement that a new statement concerns, or None if it clearly concerns none.
+    The known statements are given newest first. A new statement that `states` nothing by itself
+    must concern a known one more clearly.
     """
     may_change = learned().may_change(new.content)
     if new.type not in READ or not (may_change or may_repeat) or _has_its_topic(new, known):
@@ -65,7 +66,7 @@ def related(
 
 
 def _has_its_topic(new: Statement, known: Sequence[Record]) -> bool:
-    """Whether the new statement's topic has a value, which is then the one that it concerns."""
+    """Whether the new statement's topic has a value already. It then concerns that value alone."""
     key = new.topic_key
     return key is not None and any(one.topic_key == key for one in known)
 
@@ -80,7 +81,9 @@ def _may_be_one(new: Statement, known: Record) -> bool:
 
 
 def _has_another_word(ours: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Whether the same words are in the same places, but for one that means something else."""
+    """Whether two texts have the same words in the same places, except a single word with another
+    meaning.
+    """
     if len(ours) != len(theirs):
         return False
     others = [pair for pair in zip(ours, theirs, strict=True) if pair[0] != pair[1]]
