@@ -45,9 +45,9 @@ def said(of: Statement | Record) -> Said:
 def related(
     new: Statement, known: Sequence[Record], *, may_repeat: bool, states: bool = True
 ) -> Related | None:
-    """Return the known statement that a new statement concerns, or None if it clearly concerns none.
-    The known statements are given newest first. A new statement that `states` nothing by itself
-    must concern a known one more clearly.
+    """Return the known statement that a new statement concerns, or None if it clearly concerns
+    none. The known statements are given newest first. A new statement that `states` nothing by
+    itself must concern a known one more clearly.
     """
     may_change = learned().may_change(new.content)
     if new.type not in READ or not (may_change or may_repeat) or _has_its_topic(new, known):
