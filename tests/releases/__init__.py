@@ -1,0 +1,1 @@
+"""What each release has written, and how the next one reads it."""
