@@ -163,6 +163,12 @@ lock: $(DONE)/infra ## Resolve the requirements files again (ARGS=--upgrade for 
 			-r layers/graph/requirements.txt -r layers/tokens/requirements.txt -r layers/client/requirements.txt; \
 	done; done
 
+release: setup ## Build wheels, assembly, bill of materials, notes and checksums of this version, into .build/releases
+	@$(PYTHON) -m infra.release
+
+fixture: setup ## Keep data that this version writes in tests/releases, for the releases after it to read
+	@$(PYTHON) -m tests.releases.write
+
 sbom: setup ## Write the bill of materials of what is shipped: CycloneDX, from the locks, into .build/sbom.cdx.json
 	@$(PYTHON) -m infra.dependencies sbom
 
@@ -202,4 +208,4 @@ $(DONE)/ranks: layers/runtime/ranks.py $(DONE)/dev
 	@touch $@
 
 .PHONY: help start stop reset logs sam demo setup engines test lint type imports docs audit unit infra contract adapters e2e stacks searches test-deep bench train cost client format \
-	synth api-key secrets key redrive restore reindex lock sbom catalogue clean
+	synth api-key secrets key redrive restore reindex lock release fixture sbom catalogue clean

@@ -10,6 +10,7 @@ TENANT = "of-a-release"
 TABLES = ("TenantsTable", "SessionsTable", "MemoriesTable")
 ITEMS, OBJECTS = "items.jsonl", "objects.jsonl"
 ANSWERS, JOBS = "answers.jsonl", "jobs.jsonl"
+TEMPLATES = "templates.json"
 LONG = 1_000
 """Longer texts are kept as their digests."""
 
@@ -31,3 +32,20 @@ def shortened(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: shortened(each) for name, each in value.items()}
     return [shortened(each) for each in value] if isinstance(value, list) else value
+
+
+def difference(kept: Any, found: Any, place: str = "") -> str | None:
+    """Return the first place at which `found` does not hold what was kept, or None. Fields that
+    only `found` has are new, and are no difference.
+    """
+    if isinstance(kept, dict) and isinstance(found, dict):
+        pairs = [(name, value, found.get(name, ABSENT)) for name, value in kept.items()]
+    elif isinstance(kept, list) and isinstance(found, list) and len(kept) == len(found):
+        pairs = [(str(number), *each) for number, each in enumerate(zip(kept, found, strict=True))]
+    else:
+        return None if kept == found else f"{place}: {kept!r} was kept, {found!r} was found"
+    places = (difference(old, new, f"{place}.{name}") for name, old, new in pairs)
+    return next((each for each in places if each is not None), None)
+
+
+ABSENT = "(absent)"

@@ -11,12 +11,16 @@ pending, as it is while a release takes the place of another.
 import base64
 import gzip
 import json
+import tempfile
 import time
 import tomllib
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from infra import paths
+from infra.app import application
+from infra.local.deploy import IN_PLACE
 from tests.e2e.stack import Client, Stack, eventually, folder_of_its_own
 from tests.releases.fixture import (
     ANSWERS,
@@ -25,11 +29,18 @@ from tests.releases.fixture import (
     OBJECTS,
     RELEASES,
     TABLES,
+    TEMPLATES,
     TENANT,
     shortened,
 )
+from tests.releases.templates import stateful
 
 SARAH, TOM = "/v1/users/sarah", "/v1/users/tom"
+CONTEXTS = {
+    "dev": {"stage": "dev"},
+    "prod": {"stage": "prod"},
+    "prod-dynamodb": {"stage": "prod", "search": "dynamodb"},
+}
 LARGE = "The minutes of the meeting say this. " * 16_000
 """A content that fits no item of a table."""
 
@@ -42,9 +53,9 @@ def write(stack: Stack) -> dict[str, list[Any]]:
     _remember(call)
     _remove(call)
     eventually(lambda: _is_quiet(call))
-    answers = [{"path": path, "answer": shortened(_asked(call, path))} for path in _readings(call)]
     _stop_workers(stack)
     jobs = [{"about": about, "job_id": make(call)} for about, make in PENDING.items()]
+    answers = [{"path": path, "answer": shortened(_asked(call, path))} for path in _readings(call)]
     return {
         ANSWERS: answers,
         JOBS: jobs,
@@ -136,7 +147,7 @@ def _remove(call: Client) -> None:
 def _readings(call: Client) -> Iterator[str]:
     """The reading calls whose answers are kept."""
     yield from ("/v1/settings", "/v1/static-facts", "/v1/static-facts/tone", "/v1/users")
-    for session in ("handbook", "days", "minutes", "ended", "life", "removed"):
+    for session in ("handbook", "days", "minutes", "life", "removed", "waiting"):
         yield from (f"/v1/sessions/{session}", f"/v1/sessions/{session}/messages?limit=100")
     yield "/v1/sessions/handbook/compactions"
     memories = f"{SARAH}/memories?limit=100"
@@ -186,7 +197,7 @@ def _done(call: Client, answer: Any) -> None:
 
 def _is_quiet(call: Client) -> bool:
     jobs = call("GET", "/v1/jobs", query={"user_id": "sarah", "limit": 100}).json["jobs"]
-    return all(job["state"] == "done" for job in jobs) 
+    return all(job["state"] == "done" for job in jobs)
 
 
 def _stop_workers(stack: Stack) -> None:
@@ -234,12 +245,25 @@ def keep(found: dict[str, list[Any]], version: str) -> None:
         print(f"{folder / name}: {len(lines)} lines")
 
 
+def templates() -> dict[str, Any]:
+    """Return the stateful resources of each template that goes to AWS, by a name of it."""
+    found = {}
+    for name, context in CONTEXTS.items():
+        with tempfile.TemporaryDirectory() as folder:
+            application(Path(folder), **IN_PLACE, **context).synth()
+            (file,) = Path(folder).glob("*.template.json")
+            found[name] = stateful(json.loads(file.read_text()))
+    return found
+
+
 def main() -> None:
     version = tomllib.loads((paths.PROJECT / "pyproject.toml").read_text())["project"]["version"]
     stack = Stack(folder_of_its_own(), "")
     try:
         stack.start()
         keep(write(stack), version)
+        text = json.dumps(templates(), separators=(",", ":"), sort_keys=True)
+        (RELEASES / version / TEMPLATES).write_text(text + "\n")
     finally:
         stack.kill()
 
