@@ -2,8 +2,9 @@
 choose.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from infra.layer_build import ON_AWS, Wheels, on_this_machine
@@ -62,6 +63,19 @@ EMBEDDINGS = {"builtin": BUILTIN, "openai": OPENAI}
 """The embedding models by the value of `embedding` in the context: a model that ships with the
 functions, or one of the model server.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredTable:
+    """A table that was restored from a backup and serves in place of the stack's own. `stream` is
+    the ARN of its stream, or empty.
+    """
+
+    name: str
+    stream: str = ""
+
+
+TABLES = ("Tenants", "Sessions", "Memories")
 LOCAL = "local"
 LOG_DAYS = (1, 3, 5, 7, 14, 30, 60, 90, 180, 365)
 """The days for which CloudWatch can keep logs, up to a year."""
@@ -87,6 +101,7 @@ class Stage:
     search: SearchTier
     domain: DomainSize
     embedding: Embedding
+    restored: Mapping[str, RestoredTable] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +179,8 @@ def _nothing(_: str) -> None:
 
 def stage_named(name: str, context: Callable[[str], Any] = _nothing) -> Stage:
     """Return the stage with that name. The CDK context may set its `search`, its `embedding`, the
-    server's model, how long logs are kept, and that no data is kept.
+    server's model, how long logs are kept, that no data is kept, and the restored tables that
+    serve.
     """
     if name not in STAGES:
         raise SystemExit(f"There is no stage {name!r}; the stages are {', '.join(STAGES)}.")
@@ -175,6 +191,7 @@ def stage_named(name: str, context: Callable[[str], Any] = _nothing) -> Stage:
         embedding=_embedding(context) or stage.embedding,
         log_days=_log_days(context) or stage.log_days,
         keeps_data=stage.keeps_data and _keeps_data(context),
+        restored=_restored(context(tables_context(name))),
     )
     if stage.search not in get_args(SearchTier):
         raise SystemExit(f"The context `search` is one of {', '.join(get_args(SearchTier))}.")
@@ -183,6 +200,23 @@ def stage_named(name: str, context: Callable[[str], Any] = _nothing) -> Stage:
             "The embedded index is only for the stage `local`: functions in AWS share no file."
         )
     return stage
+
+
+def tables_context(stage: str) -> str:
+    """Return the key in the CDK context under which `make restore` writes the tables that serve."""
+    return f"tables:{stage}"
+
+
+def _restored(tables: Any) -> Mapping[str, RestoredTable]:
+    """Return the restored tables by the names of the stack's own. The context has all of them or
+    none, because they hold parts of the same data.
+    """
+    if not tables:
+        return {}
+    given = json.loads(tables) if isinstance(tables, str) else tables
+    if set(given) != set(TABLES):
+        raise SystemExit(f"The context of restored tables names {', '.join(TABLES)}.")
+    return {name: RestoredTable(**table) for name, table in given.items()}
 
 
 def _log_days(context: Callable[[str], Any]) -> int | None:

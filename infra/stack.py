@@ -117,7 +117,7 @@ class Palimpsest(Stack):
     def _environment(self) -> dict[str, str]:
         """Return every environment variable that a function may have."""
         tables, embedding, choices = self.tables, self._stage.embedding, self._choices
-        named = {f"{table.node.id.upper()}_TABLE": table.table_name for table in tables.all}
+        named = {f"{name}_TABLE": table.table_name for name, table in tables.by_name.items()}
         return (
             named
             | _urls(self._queues_by_name)

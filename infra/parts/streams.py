@@ -38,7 +38,7 @@ RETRIES = 10
 
 
 def follow(
-    table: dynamodb.Table,
+    table: dynamodb.ITable,
     reader: lambda_.Function,
     *,
     filters: Sequence[Mapping[str, Any]],

@@ -4,12 +4,21 @@ continues every conversation.
 
 import base64
 import gzip
+import json
+import os
+import subprocess
+import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from infra.local import access_key
+from infra.operate.target import REGION
+from infra.paths import PROJECT
 from tests.e2e.stack import PATIENCE, Client, Stack
+from tests.releases import before
 from tests.releases.fixture import (
     ANSWERS,
     ITEMS,
@@ -66,7 +75,7 @@ def is_pending(item: dict[str, Any]) -> bool:
 
 def stored(item: dict[str, Any]) -> dict[str, Any]:
     """The item as it was soon after it was written. The database does not delete it, and the sweep
-    does not take its job for one that is stuck.
+    does not take its job for a stuck job.
     """
     fresh = {name: value for name, value in item.items() if name != "ttl"}
     if is_pending(item):
@@ -123,5 +132,47 @@ def test_conversations_and_memories_continue_where_the_release_before_left_them(
     assert homes == []  # superseded
     context = call("GET", "/v1/sessions/handbook/context").json["messages"]
     assert context[-1]["content"] == call.history("handbook")[-1]["content"]
+
+
+def test_the_release_before_reads_what_this_one_wrote(
+    release: str, running: Stack, call: Client, tmp_path: Path
+) -> None:
+    if release != releases()[-1]:
+        pytest.skip("Only the last release and this one are in use at the same time.")
+    before.unpack(release, tmp_path)
+    paths = [f"/v1/sessions/{name}/messages?limit=100" for name in ("life", "days", "removed")]
+    paths += ["/v1/sessions/waiting/compactions", "/v1/settings"]
+    memories = [f"{SARAH}/memories?limit=100", f"{SARAH}/preferences", f"{SARAH}/graph/entities"]
+    for function, read in {"sessions": paths, "memories": memories}.items():
+        for path, (status, answer) in zip(
+            read, answers_of(running, function, tmp_path, read), strict=True
+        ):
+            assert status == 200, answer
+            assert difference(answer, call("GET", path).json) is None, path
+
+
+def answers_of(stack: Stack, function: str, code: Path, paths: list[str]) -> list[Any]:
+    """The answers of that code as the function of the running stack, with an operator's rights."""
+    name = stack.outputs[f"{function.capitalize()}Function"]
+    found = stack.place.client("lambda").get_function_configuration(FunctionName=name)
+    key = access_key.read(stack.folder)
+    environment = {
+        **found["Environment"]["Variables"],
+        "AWS_ENDPOINT_URL": stack.place.endpoint or "",
+        "AWS_ACCESS_KEY_ID": key.id,
+        "AWS_SECRET_ACCESS_KEY": key.secret,
+        "AWS_DEFAULT_REGION": REGION,
+        "POWERTOOLS_LOG_LEVEL": "CRITICAL",
+    }
+    command = [sys.executable, "-m", "tests.releases.before", str(code), function, *paths]
+    done = subprocess.run(
+        command, cwd=PROJECT, env=os.environ | environment, check=False, capture_output=True,
+        text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
+
+
+def test_a_user_whom_the_release_before_stored_is_erased(call: Client) -> None:
     assert call.job(call("DELETE", SARAH).json["job_id"])["state"] == "done"
     assert call("GET", f"{SARAH}/memories").json["memories"] == []

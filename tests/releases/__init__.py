@@ -1,1 +1,1 @@
-"""What each release has written, and how the next one reads it."""
+"""Data that each release has written, and the reader of it."""

@@ -11,6 +11,9 @@ TABLES = ("TenantsTable", "SessionsTable", "MemoriesTable")
 ITEMS, OBJECTS = "items.jsonl", "objects.jsonl"
 ANSWERS, JOBS = "answers.jsonl", "jobs.jsonl"
 TEMPLATES = "templates.json"
+ABSENT = "(absent)"
+MOVING = {"decay"}
+"""Fields that change with time alone."""
 LONG = 1_000
 """Longer texts are kept as their digests."""
 
@@ -39,13 +42,11 @@ def difference(kept: Any, found: Any, place: str = "") -> str | None:
     only `found` has are new, and are no difference.
     """
     if isinstance(kept, dict) and isinstance(found, dict):
-        pairs = [(name, value, found.get(name, ABSENT)) for name, value in kept.items()]
+        named = {name: value for name, value in kept.items() if name not in MOVING}
+        pairs = [(name, value, found.get(name, ABSENT)) for name, value in named.items()]
     elif isinstance(kept, list) and isinstance(found, list) and len(kept) == len(found):
         pairs = [(str(number), *each) for number, each in enumerate(zip(kept, found, strict=True))]
     else:
         return None if kept == found else f"{place}: {kept!r} was kept, {found!r} was found"
     places = (difference(old, new, f"{place}.{name}") for name, old, new in pairs)
     return next((each for each in places if each is not None), None)
-
-
-ABSENT = "(absent)"

@@ -35,7 +35,7 @@ def stateful(template: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 def losses(before: Resources, after: Resources) -> Iterator[str]:
     """Yield what an update from one template to the other would lose, or what CloudFormation would
-    refuse. Which properties can't change is in the schemas of CloudFormation.
+    refuse. CloudFormation's schemas name the properties that can't change.
     """
     for name, old in before.items():
         new = after.get(name)

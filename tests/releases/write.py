@@ -11,6 +11,7 @@ pending, as it is while a release takes the place of another.
 import base64
 import gzip
 import json
+import tarfile
 import tempfile
 import time
 import tomllib
@@ -22,6 +23,7 @@ from infra import paths
 from infra.app import application
 from infra.local.deploy import IN_PLACE
 from tests.e2e.stack import Client, Stack, eventually, folder_of_its_own
+from tests.releases.before import CODE, CORE, READERS
 from tests.releases.fixture import (
     ANSWERS,
     ITEMS,
@@ -256,6 +258,17 @@ def templates() -> dict[str, Any]:
     return found
 
 
+def pack(archive: Path) -> None:
+    """Keep the code with which this release reads."""
+    with tarfile.open(archive, "w:xz", preset=9) as packed:
+        for part in (CORE, *(Path("functions", name, "handler.py") for name in READERS)):
+            packed.add(
+                paths.PROJECT / part,
+                str(part),
+                filter=lambda entry: None if "__pycache__" in entry.name else entry,
+            )
+
+
 def main() -> None:
     version = tomllib.loads((paths.PROJECT / "pyproject.toml").read_text())["project"]["version"]
     stack = Stack(folder_of_its_own(), "")
@@ -264,6 +277,7 @@ def main() -> None:
         keep(write(stack), version)
         text = json.dumps(templates(), separators=(",", ":"), sort_keys=True)
         (RELEASES / version / TEMPLATES).write_text(text + "\n")
+        pack(RELEASES / version / CODE)
     finally:
         stack.kill()
 
