@@ -134,7 +134,10 @@ secrets: $(DONE)/infra ## Show or set what becomes of secrets in messages (ARGS=
 redrive: $(DONE)/infra ## Send what failed from the dead-letter queues through the queues again
 	@$(PYTHON) -m infra.operate.redrive $(ARGS)
 
-restore: $(DONE)/infra ## Restore the tables to one second beside those in use: ARGS="--at 2026-01-05T09:00:00Z"
+manifest: $(DONE)/infra ## Write a digest of every row of the tables: ARGS="--out tables.manifest"
+	@$(PYTHON) -m infra.operate.manifest $(ARGS)
+
+restore: $(DONE)/infra ## Restore the tables to one second, check every row, and let them serve: ARGS="--at 2026-01-05T09:00:00Z"
 	@$(PYTHON) -m infra.operate.restore $(ARGS)
 
 reindex: $(DONE)/infra ## Build the search index anew from the tables, while everything goes on
@@ -208,4 +211,4 @@ $(DONE)/ranks: layers/runtime/ranks.py $(DONE)/dev
 	@touch $@
 
 .PHONY: help start stop reset logs sam demo setup engines test lint type imports docs audit unit infra contract adapters e2e stacks searches test-deep bench train cost client format \
-	synth api-key secrets key redrive restore reindex lock release fixture sbom catalogue clean
+	synth api-key secrets key redrive manifest restore reindex lock release fixture sbom catalogue clean
