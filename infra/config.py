@@ -117,6 +117,7 @@ class Choices:
     jwt_audience: tuple[str, ...] = ()
     alarm_email: str = ""
     budget_usd: int = 50  # US dollars a month for the whole account; 0: no budget
+    has_canary: bool = False  # new versions get a tenth of the calls first
 
 
 def _local() -> Stage:
@@ -275,7 +276,19 @@ def choices(context: Callable[[str], Any]) -> Choices:
     models = tuple(
         name for each in str(context("models") or "").split(",") if (name := each.strip())
     )
-    return Choices(**given, models=models, budget_usd=_budget(context), **_jwt(context))
+    return Choices(
+        **given,
+        models=models,
+        budget_usd=_budget(context),
+        has_canary=_has_canary(context),
+        **_jwt(context),
+    )
+
+
+def _has_canary(context: Callable[[str], Any]) -> bool:
+    if (context("deploy") or "all") not in ("all", "canary"):
+        raise SystemExit("The context `deploy` is `all` or `canary`.")
+    return bool(context("deploy") == "canary")
 
 
 def _budget(context: Callable[[str], Any]) -> int:

@@ -39,7 +39,7 @@ RETRIES = 10
 
 def follow(
     table: dynamodb.ITable,
-    reader: lambda_.Function,
+    reader: lambda_.IFunction,
     *,
     filters: Sequence[Mapping[str, Any]],
     parked: sqs.IQueue,
