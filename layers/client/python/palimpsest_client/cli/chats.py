@@ -69,8 +69,8 @@ def preview(chats: Sequence[Chat], model: str, *, json_wanted: bool) -> None:
     times = sorted(chat.began for chat in chats if chat.began)
     found: dict[str, Any] = asdict(estimate(chats, model))
     found |= {
-        "first": times[0] if times else None,
-        "last": times[-1] if times else None,
+        "first": next(iter(times), None),
+        "last": next(reversed(times), None),
         "speakers": _speakers(chats),
         "left_out": dict(+left_out),
     }
