@@ -198,7 +198,7 @@ def test_responses_takes_items_and_each_names_the_message_that_it_is_of() -> Non
 @pytest.mark.parametrize("form", ["anthropic", "converse", "responses"])
 def test_the_name_of_a_speaker_comes_before_the_text(form: ContextFormat) -> None:
     image = {"type": "image_url", "image_url": {"url": PNG}}
-    chats = [
+    chats: list[dict[str, Any]] = [
         {"role": "user", "name": "Sarah", "content": "Who drives?"},
         {"role": "user", "name": "Tom", "content": [{"type": "text", "text": "I do."}, image]},
         {"role": "assistant", "name": "planner", "content": "Noted."},

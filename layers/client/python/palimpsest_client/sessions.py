@@ -129,7 +129,7 @@ class SessionCalls:
         body = {**asked, "message": message_of(message)}
         return call("POST", "sessions", self.id, "context", body=body, query=query)
 
-    def begun_context(self, **options: Any) -> Steps[Context]:
+    def begun_context(self, /, **options: Any) -> Steps[Context]:
         """Return the context, with the `options` of `context`. If the session does not exist,
         create it first, so that the context shows what is known of the user.
         """

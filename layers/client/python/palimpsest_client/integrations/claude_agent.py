@@ -27,8 +27,8 @@ PREFIX = "claude"
 class PalimpsestSessionStore(SessionStore):
     """Stores each transcript as a session of the user. Statements of user and assistant are stored
     as messages, and memories are extracted from them. Every other entry is stored with the
-    conversation, as an item without a message. An entry with a `uuid` is returned only once. What
-    the model calls used is counted for the user, with what a prompt cache served of it.
+    conversation, as an item without a message. An entry with a `uuid` is returned only once. The
+    usage of the model calls is counted for the user, with the tokens that a prompt cache served.
     """
 
     def __init__(self, *, user: str, memory: AsyncPalimpsest | None = None) -> None:
@@ -90,7 +90,7 @@ class PalimpsestSessionStore(SessionStore):
             return
 
     def _used(self, entries: Sequence[Entry]) -> Used | None:
-        """Return what the model calls used that made the entries. An answer with several blocks has
+        """Return the usage of the model calls that made the entries. An answer with several blocks has
         an entry for each of them, all with the answer's id and usage. It counts once.
         """
         calls: dict[str, Used] = {}

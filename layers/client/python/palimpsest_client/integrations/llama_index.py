@@ -87,7 +87,8 @@ class PalimpsestMemoryBlock(BaseMemoryBlock[str]):
 
     def store(self, messages: Sequence[ChatMessage], session: str) -> None:
         """Store messages at the end of a session. The session's own configuration decides when
-        memories are extracted. What the model calls used that made the messages is counted.
+        memories are extracted. The usage of the model
+        calls that made the messages is counted.
         """
         talk = self._memory.session(session, user=self.user, tools=False)
         for part in parts(chats_of(messages), most=MOST_AT_ONCE):
@@ -171,7 +172,7 @@ class PalimpsestMemory(Memory):
 
 
 class ModelCalls(BaseEventHandler):
-    """What calls of models used, until their replies are stored. Safe for many threads."""
+    """The usage of model calls, until their replies are stored. Safe for many threads."""
 
     _waiting: OrderedDict[str, list[Used]] = PrivateAttr(default_factory=OrderedDict)
     _lock: Any = PrivateAttr(default_factory=threading.Lock)
@@ -192,7 +193,7 @@ class ModelCalls(BaseEventHandler):
                 self._waiting.popitem(last=False)
 
     def used_for(self, replies: Sequence[Message]) -> Used | None:
-        """Return what the calls used that made these replies. Each call counts once."""
+        """Return the usage of the calls that made these replies. Each call counts once."""
         with self._lock:
             calls = [self._waiting.pop(mark_of(reply), []) for reply in replies]
         return summed(used for each in calls for used in each)
@@ -202,8 +203,8 @@ CALLS = ModelCalls()
 
 
 def count_usage() -> None:
-    """Count for each user what the model calls used whose replies a memory of this module stores,
-    and what a prompt cache served of it. Call it once in a process.
+    """Count the usage of model calls, with the share that a prompt cache served, for the user
+    whose memory stores the reply. Call it once in a process.
     """
     dispatcher = get_dispatcher()
     if CALLS not in dispatcher.event_handlers:
@@ -212,12 +213,16 @@ def count_usage() -> None:
 
 def _plain(raw: Any) -> Mapping[str, Any]:
     """Return the model and the usage of an answer, which is a mapping or an object of an SDK."""
-    answer = raw.model_dump() if hasattr(raw, "model_dump") else raw
+    answer = _dumped(raw)
     if not isinstance(answer, Mapping):
         return {}
-    usage = answer.get("usage")
-    said = usage.model_dump() if hasattr(usage, "model_dump") else usage
-    return {"model": answer.get("model"), "usage": said if isinstance(said, Mapping) else None}
+    usage = _dumped(answer.get("usage"))
+    return {"model": answer.get("model"), "usage": usage if isinstance(usage, Mapping) else None}
+
+
+def _dumped(value: Any) -> Any:
+    """Return the fields of an SDK's object. Any other value stays as it is."""
+    return value.model_dump() if hasattr(value, "model_dump") else value
 
 
 def chats_of(messages: Sequence[ChatMessage]) -> list[Message]:

@@ -30,8 +30,8 @@ class PalimpsestSession:
     context within its budget: memories of the user, a summary of earlier items, and the newest
     items.
 
-    With its `hooks`, what a run's model calls used is counted for the user, with what a prompt
-    cache served of it. The SDK itself sends a key of the prompt cache for each session.
+    With its `hooks`, the usage of a run's model calls is counted for the user, with the tokens that
+    a prompt cache served. The SDK itself sends a key of the prompt cache for each session.
     """
 
     session_settings: Any = None
@@ -51,7 +51,7 @@ class PalimpsestSession:
 
     @property
     def hooks(self) -> Any:
-        """Hooks of a run, which count what its model calls used."""
+        """Hooks of a run, which count the usage of its model calls."""
         from agents import RunHooks  # only a program that asks for them needs the SDK here
 
         calls = self._used
@@ -100,8 +100,8 @@ class PalimpsestSession:
         return items + [item for seq in between for item in _items(rows[seq])]
 
     async def add_items(self, items: Sequence[Item]) -> None:
-        """Store items. Up to 50 messages made from them are stored together, all or none. What the
-        model calls before used is counted with them.
+        """Store items. Up to 50 messages made from them are stored together, all or none. The
+        usage of the model calls before them is counted with them.
         """
         for part in parts(messages_of(items), most=MOST_AT_ONCE):
             calls = list(self._used)
@@ -133,7 +133,7 @@ class PalimpsestSession:
 
 
 def used_of(model: Any, usage: Any) -> Used:
-    """Return what a model call of the SDK used. `model` is that of the agent: a name, an object
+    """Return the usage of a model call of the SDK. `model` is that of the agent: a name, an object
     with one, or None for the default model.
     """
     if model is None:

@@ -23,8 +23,8 @@ from palimpsest_client.used import Used, summed, used_of_converse
 class PalimpsestMemoryStore(MemoryStore):
     """The memories of a user. With `extraction` (the default), the manager passes conversations on,
     and the service extracts memories from them. They are stored in `session`, or in a session that
-    this object creates. What the agent's model calls used is counted for the user, with what a
-    prompt cache served of it. Its cost is known if `model` names the model.
+    this object creates. The usage of the agent's model calls is counted for the user, with the
+    tokens that a prompt cache served. Its cost is known if `model` names the model.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class PalimpsestMemoryStore(MemoryStore):
         return None
 
     def _used(self, message: Mapping[str, Any]) -> Used | None:
-        """Return what the model call used that made the message."""
+        """Return the usage of the model call that made the message."""
         usage = (message.get("metadata") or {}).get("usage") or {}
         return used_of_converse(usage, model=self._model)
 
