@@ -90,8 +90,8 @@ class PalimpsestSessionStore(SessionStore):
             return
 
     def _used(self, entries: Sequence[Entry]) -> Used | None:
-        """Return the usage of the model calls that made the entries. An answer with several blocks has
-        an entry for each of them, all with the answer's id and usage. It counts once.
+        """Return the usage of the model calls that made the entries. An answer with several blocks
+        has an entry for each of them, all with the answer's id and usage. It counts once.
         """
         calls: dict[str, Used] = {}
         for entry in entries:
