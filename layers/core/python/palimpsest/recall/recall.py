@@ -29,7 +29,7 @@ from palimpsest.recall.ranker import Rankers
 from palimpsest.recall.ranking import NONE_READ, Ranked, near_enough, preselected, ranked
 from palimpsest.recall.read import ReadResult, RecallRun, read_all
 from palimpsest.recall.refine import newer_first, seen_by, with_outdated, without_echoes
-from palimpsest.recall.rerank import FIRST, Reading, reading
+from palimpsest.recall.rerank import FIRST, RERANKER, Reading, reading
 from palimpsest.recall.weights import Weights
 from palimpsest.scope import UserScope, paid_by
 from palimpsest.search.ports import Vectors, Words
@@ -46,7 +46,8 @@ class RecallResult:
 
     `citations` are ids of memories. `method` is `model` if a model wrote the answer, and `quoted`
     if it quotes the memories. `degraded` names the parts that failed: `vector`, `search`,
-    `reranker`, `answer`. `cost_usd` is the cost of the model's calls (None: unknown).
+    `reranker` (it read nothing), `reranker: partial` (it read fewer than it was given), `answer`.
+    `cost_usd` is the cost of the model's calls (None: unknown).
     """
 
     memories: tuple[FoundMemory, ...]
@@ -164,13 +165,12 @@ class Recall:
     ) -> Reading:
         if not request.rerank:
             return Reading()
-        done = (
-            Reading()
-            if self.reranker is None
-            else reading(self.reranker, query, memories[: self.reads_first])
-        )
-        if self.reranker is None or done.failed:
-            findings.degraded.add("reranker")
+        if self.reranker is None:
+            findings.degraded.add(RERANKER)
+            return Reading()
+        done = reading(self.reranker, query, memories[: self.reads_first])
+        if done.degraded:
+            findings.degraded.add(done.degraded)
         return done
 
     def _within_budget(
