@@ -54,16 +54,24 @@ def reading(reranker: Reranker | None, query: Query, memories: Sequence[FoundMem
     the reranker hangs or fails. The scores that are known by then count.
     """
     begun = monotonic()
+    texts = [passage(ranked, query) for ranked in memories]
+    scores = read_in_time(reranker, query.first_person, texts) if reranker else ()
+    by_key = {one.candidate.key: score for one, score in zip(memories, scores, strict=False)}
+    return Reading(by_key, len(memories), round((monotonic() - begun) * 1000))
+
+
+def read_in_time(reranker: Reranker, question: str, texts: Sequence[str]) -> tuple[float, ...]:
+    """Return the reranker's scores of the texts that it read in time, which are the first ones.
+    Raises nothing.
+    """
     scores: list[float] = []
-    if reranker is not None and memories:
-        until = begun + PATIENCE
-        texts = [passage(ranked, query) for ranked in memories]
-        read = partial(_read_in_parts, reranker, query.first_person, texts, scores, until=until)
+    until = monotonic() + PATIENCE
+    if texts:
+        read = partial(_read_in_parts, reranker, question, texts, scores, until=until)
         task = parallel.begin(read, until=until + GRACE)
         with suppress(Exception):  # the libraries that run a model have errors of their own
             task.result()
-    by_key = {one.candidate.key: score for one, score in zip(memories, tuple(scores), strict=False)}
-    return Reading(by_key, len(memories), round((monotonic() - begun) * 1000))
+    return tuple(scores)
 
 
 def _read_in_parts(
