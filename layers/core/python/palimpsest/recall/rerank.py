@@ -43,7 +43,7 @@ class Reading:
 
     @property
     def degraded(self) -> str | None:
-        """The name of what went wrong; None if all memories were read."""
+        """The name for `degraded` if not all memories were read, else None."""
         if len(self.scores) == self.asked:
             return None
         return PARTIAL if self.scores else RERANKER

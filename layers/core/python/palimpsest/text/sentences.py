@@ -193,8 +193,8 @@ def _question_without_mark() -> re.Pattern[str]:
 
 
 def asks(sentence: str) -> bool:
-    """Return whether the sentence asks, also without a question mark: "where do I live", "Remind me
-    where I live."
+    """Return whether the sentence asks. It may do so without a question mark: "where do I live",
+    or "Remind me where I live".
     """
     if is_question(sentence):
         return True
