@@ -1,6 +1,7 @@
 """Without a model, an answer is one sentence of the memories, with its speaker and day."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from palimpsest.recall.sentence import MOST_CHARACTERS
@@ -14,7 +15,7 @@ def service(tmp_path: Path) -> RecallService:
     return RecallService(tmp_path)
 
 
-def answer(service: RecallService, question: str, **more: object) -> str:
+def answer(service: RecallService, question: str, **more: Any) -> str:
     recalled = service.recall(question, answer=True, k=20, **more)
     assert recalled.method == "quoted"
     assert bool(recalled.answer) == bool(recalled.citations)
