@@ -18,13 +18,7 @@ from aws_lambda_powertools.utilities.data_classes.dynamo_db_stream_event import 
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from palimpsest.errors import (
-    BadRequest,
-    DamagedJob,
-    ModelUnavailable,
-    NewerJob,
-    PalimpsestError,
-)
+from palimpsest.errors import BadRequest, DamagedJob, ModelUnavailable, NewerJob, PalimpsestError
 from palimpsest.jobs.attempts import MAX_TRIES
 from palimpsest.jobs.events import Changed, JobNotice, MessageChanged, RecordChanged, Removed
 from palimpsest.jobs.kinds import KIND, KINDS
