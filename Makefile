@@ -140,6 +140,9 @@ manifest: $(DONE)/infra ## Write a digest of every row of the tables: ARGS="--ou
 restore: $(DONE)/infra ## Restore the tables to one second, check every row, and let them serve: ARGS="--at 2026-01-05T09:00:00Z"
 	@$(PYTHON) -m infra.operate.restore $(ARGS)
 
+rollback: $(DONE)/infra ## Let the functions go back to the versions before the last deployment (after `cdk deploy -c deploy=canary`)
+	@$(PYTHON) -m infra.operate.rollback $(ARGS)
+
 reindex: $(DONE)/infra ## Build the search index anew from the tables, while everything goes on
 	@$(PYTHON) -m infra.operate.reindex $(ARGS)
 
@@ -211,4 +214,4 @@ $(DONE)/ranks: layers/runtime/ranks.py $(DONE)/dev
 	@touch $@
 
 .PHONY: help start stop reset logs sam demo setup engines test lint type imports docs audit unit infra contract adapters e2e stacks searches test-deep bench train cost client format \
-	synth api-key secrets key redrive manifest restore reindex lock release fixture sbom catalogue clean
+	synth api-key secrets key redrive manifest restore rollback reindex lock release fixture sbom catalogue clean

@@ -25,10 +25,13 @@ import pytest
 
 from infra import paths
 from infra.local import saved_state
+from infra.local.deploy import CONTEXT_FILE
 from infra.operate import target
 from infra.operate.manifest import TABLES
+from infra.operate.target import Target
 from tests.e2e.stack import PATIENCE, eventually, folder_of_its_own, processes_of
 from tests.engines.loopback import free_port
+from tests.unit.api.handlers import load
 
 pytestmark = [pytest.mark.e2e, pytest.mark.own_stack]
 LAYERS = sum(1 for folder in paths.LAYERS.iterdir() if folder.is_dir())
@@ -42,15 +45,15 @@ class Local:
 
     folder: Path
 
-    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
-        told = os.environ | {"PALIMPSEST_LOCAL_DIR": str(self.folder)}
+    def run(self, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        told = os.environ | {"PALIMPSEST_LOCAL_DIR": str(self.folder)} | environment
         line = [sys.executable, "-m", *command]
         return subprocess.run(
             line, env=told, cwd=paths.PROJECT, check=False, capture_output=True, text=True
         )
 
-    def start(self, port: int | str = "") -> str:
-        done = self.run("infra.local", "start", "--port", str(port))
+    def start(self, port: int | str = "", **environment: str) -> str:
+        done = self.run("infra.local", "start", "--port", str(port), **environment)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -97,27 +100,33 @@ class Local:
         return [memory["content"] for memory in answer.get("memories", ())]
 
     @property
-    def dynamodb(self) -> Any:
+    def place(self) -> Target:
         session = target.local_session(self.folder)
-        return session.client("dynamodb", endpoint_url=self.endpoint["aws_endpoint"])
+        return Target(self.endpoint["stack"], session, self.endpoint["aws_endpoint"])
 
     @property
     def tables(self) -> dict[str, str]:
         """The tables that serve, by the outputs that name them."""
-        session = target.local_session(self.folder)
-        place = target.Target(self.endpoint["stack"], session, self.endpoint["aws_endpoint"])
-        return {name: of for name, of in place.outputs().items() if name in TABLES}
+        return {name: of for name, of in self.place.outputs().items() if name in TABLES}
+
+    @property
+    def live_models(self) -> dict[str, str]:
+        """The chat model with which each function serves that knows one."""
+        client, found = self.place.client("lambda"), {}
+        for name, function in self.place.outputs().items():
+            if function.endswith(":live"):
+                configuration = client.get_function_configuration(FunctionName=function)
+                found[name] = configuration["Environment"]["Variables"].get("CHAT_MODEL", "")
+        return {name: model for name, model in found.items() if model}
 
     def delete(self, table: str, session: str) -> None:
         """Delete all items of a session of `make start`'s tenant."""
-        values = {":pk": {"S": f"local#{session}"}}
-        found = self.dynamodb.query(
+        values, dynamodb = {":pk": {"S": f"local#{session}"}}, self.place.client("dynamodb")
+        found = dynamodb.query(
             TableName=table, KeyConditionExpression="pk = :pk", ExpressionAttributeValues=values
         )["Items"]
         for item in found:
-            self.dynamodb.delete_item(
-                TableName=table, Key={name: item[name] for name in ("pk", "sk")}
-            )
+            dynamodb.delete_item(TableName=table, Key={name: item[name] for name in ("pk", "sk")})
 
     @property
     def last_snapshot(self) -> float:
@@ -295,6 +304,30 @@ def test_a_drill_lost_conversations_are_restored_into_service(
     assert done.returncode == 0, done.stdout + done.stderr
     assert local.tables == tables
     assert local.call("GET", "/v1/sessions/lost/messages")[0] == HTTPStatus.NOT_FOUND
+
+
+def test_functions_behind_aliases_answer_the_smoke_test_and_go_back_by_one_deployment(
+    local: Local, greeting: str
+) -> None:
+    (local.folder / CONTEXT_FILE).write_text('{"deploy": "canary"}')
+    local.start()
+    before, smoke, client = local.live_models, load("smoke"), local.place.client("lambda")
+    assert len(before) == 3  # memories, extract, summarize
+    for output, function in local.place.outputs().items():
+        if output.endswith("Function"):
+            assert smoke.answers(client, function.removesuffix(":live"), version="live"), output
+
+    local.start(CHAT_MODEL="a-bad-choice")
+    assert set(local.live_models.values()) == {"a-bad-choice"}
+    done = local.run("infra.operate.rollback")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(done.stdout.splitlines()) == len(before)
+    assert local.live_models == before
+    assert local.append_turn(1, session="after-rollback") == 201
+    again = local.run("infra.operate.rollback").stdout
+    assert again.endswith("is where it was before its last deployment.\n")
+    (local.folder / CONTEXT_FILE).unlink()
+    local.start()
 
 
 def test_killed_in_the_middle_of_appends_it_has_what_was_acknowledged_before_the_last_snapshot(
