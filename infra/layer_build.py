@@ -21,7 +21,20 @@ from infra import paths, pythons
 
 RULES = 11
 """A part of every layer's hash. Raise it when the rules below change what a layer contains."""
-SERVICES = frozenset({"dynamodb", "events", "kms", "lambda", "s3", "sqs", "ssm", "sts"})
+SERVICES = frozenset(
+    {
+        "bedrock-agent-runtime",
+        "bedrock-runtime",
+        "dynamodb",
+        "events",
+        "kms",
+        "lambda",
+        "s3",
+        "sqs",
+        "ssm",
+        "sts",
+    }
+)
 """The AWS services that functions may call. The SDK's data for all other services is left out,
 because it is larger than the rest.
 """

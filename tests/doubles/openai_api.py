@@ -31,6 +31,7 @@ class Step:
     status: int = 200
     retry_after: str | None = None
     retry_after_ms: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)  # more of the answer
     code: str | None = None  # of an error
     param: str | None = None
     delay: float = 0.0  # seconds before the first byte
@@ -87,7 +88,8 @@ class OpenAIApi(HttpDouble):
             )
 
             def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                self.sent = self.rfile.read(int(self.headers["Content-Length"]))
+                body = json.loads(self.sent)
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 step = outer._take(Request(self.path.removeprefix("/v1"), headers, body))
                 try:
@@ -178,4 +180,6 @@ def _head(handler: BaseHTTPRequestHandler, step: Step, length: int, *, kind: str
     for name, value in (("Retry-After", step.retry_after), ("Retry-After-Ms", step.retry_after_ms)):
         if value is not None:
             handler.send_header(name, value)
+    for name, value in step.headers.items():
+        handler.send_header(name, value)
     handler.end_headers()

@@ -57,10 +57,25 @@ class FunctionSettings(BaseModel):
 class ModelSettings(FunctionSettings):
     """The settings of functions that call a model server with the OpenAI API. Without an address,
     they call OpenAI's server.
+
+    With `models_from=bedrock`, the server is that of Amazon Bedrock, and there is no key.
+    `bedrock_region` is another region than the function's own, `bedrock_profile` a profile of this
+    machine, and `bedrock_url` an address in place of Bedrock's own.
     """
 
-    openai_key_parameter: Text
+    models_from: Literal["openai", "bedrock"] = "openai"
+    openai_key_parameter: str = Field(default="", validate_default=True)
     openai_base_url: str = ""
+    bedrock_region: str = ""
+    bedrock_profile: str = ""
+    bedrock_url: str = ""
+
+    @field_validator("openai_key_parameter")
+    @classmethod
+    def _a_key_for_its_server(cls, value: str, info: ValidationInfo) -> str:
+        if not value and info.data.get("models_from") == "openai":
+            raise ValueError("a server with a key needs the name of its parameter")
+        return value
 
 
 class ChatSettings(ModelSettings):
@@ -142,7 +157,11 @@ class SessionsSettings(ServiceSettings):
 
 
 class MemoriesSettings(ServiceSettings, PaidSettings):
-    """The settings of the function `memories`, which also calls a language model."""
+    """The settings of the function `memories`, which also calls a language model. `rerank_model` is
+    a model of Bedrock that reranks results in place of the built-in one.
+    """
+
+    rerank_model: str = ""
 
 
 class SharedQueueSettings(FunctionSettings):

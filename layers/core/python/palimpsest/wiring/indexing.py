@@ -16,10 +16,10 @@ from palimpsest.search.embed import Embed
 from palimpsest.search.ports import SearchIndex
 from palimpsest.search.rebuild import GiveUpReindexStep, Reindex, ReindexStep, StartReindex
 from palimpsest.wiring.engines import (
+    can_embed,
     embeds_here,
     index_embedder,
     memory_store,
-    model_key,
     owners,
     search_index,
     session_store,
@@ -121,6 +121,6 @@ def _embedder(environment: settings.SearchSettings) -> Embedder | None:
     """Return the embedding model, or None if it needs a key and none is stored. The index then
     holds words only.
     """
-    if embeds_here(environment) or model_key(environment.openai_key_parameter).value():
+    if can_embed(environment):
         return index_embedder(environment)
     return None
