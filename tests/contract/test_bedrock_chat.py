@@ -184,4 +184,5 @@ def test_a_server_with_a_key_needs_its_name() -> None:
     told = {"stage": "x", "powertools_service_name": "x", "chat_model": "gpt-4.1-nano"}
     with pytest.raises(ValueError, match="parameter"):
         settings.ChatSettings.model_validate(told)
-    assert settings.ChatSettings.model_validate({**told, "models_from": "bedrock"})
+    by_role = settings.ChatSettings.model_validate({**told, "models_from": "bedrock"})
+    assert by_role.openai_key_parameter == ""

@@ -106,7 +106,8 @@ class BedrockApi(OpenAIApi):
             name, parameters = understood(handler, body)
             self.invoked.append((name, parameters))
             said, tokens = ANSWERS[name](parameters)
-            answered = replace(step, body=json.dumps(said).encode()) if step.body is None else step
+            is_right = step.body is None and step.status < 400
+            answered = replace(step, body=json.dumps(said).encode()) if is_right else step
             answered = replace(answered, headers={"X-Amzn-Bedrock-Input-Token-Count": str(tokens)})
             super()._play(handler, answered, request)
         except Refused as refusal:
@@ -230,7 +231,9 @@ def _parameters(
 def _check_parameters(
     operation: OperationModel, parameters: Mapping[str, Any], path: str, body: bytes
 ) -> None:
-    report = ParamValidator().validate(parameters, operation.input_shape)
+    shape = operation.input_shape
+    assert shape is not None
+    report = ParamValidator().validate(parameters, shape)
     if report.has_errors():
         raise Refused(400, "ValidationException", report.generate_report())
     protocol = operation.service_model.resolved_protocol

@@ -119,9 +119,7 @@ class OpenAIApi(HttpDouble):
             handler.connection.close()
             return
         is_stream = bool(request.get("stream")) and step.status < 400
-        said = self._body(step, request)
-        right = _streamed(said) if is_stream else json.dumps(said).encode()
-        body = right if step.body is None else step.body
+        body = step.body if step.body is not None else self._right(step, request, is_stream)
         _head(
             handler, step, len(body), kind="text/event-stream" if is_stream else "application/json"
         )
@@ -132,6 +130,10 @@ class OpenAIApi(HttpDouble):
         for start in range(0, len(body), size):
             self._closing.wait(step.drip)
             handler.wfile.write(body[start : start + size])
+
+    def _right(self, step: Step, request: dict[str, Any], is_stream: bool) -> bytes:  # noqa: FBT001
+        said = self._body(step, request)
+        return _streamed(said) if is_stream else json.dumps(said).encode()
 
     def _body(self, step: Step, request: dict[str, Any]) -> dict[str, Any]:
         if step.status >= 400:

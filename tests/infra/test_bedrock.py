@@ -28,7 +28,7 @@ def bedrock(tmp_path_factory: pytest.TempPathFactory) -> Template:
 
 def allowed(template: Template, action: str) -> dict[str, list[Mapping[str, Any]]]:
     """The statements that allow an action, by the functions that may do it."""
-    found = {
+    found: dict[str, list[Mapping[str, Any]]] = {
         name: [each for each in template.statements(name) if action in actions(each)]
         for name in template.functions()
     }
@@ -128,7 +128,8 @@ def test_a_name_says_which_resources_a_call_needs(model: str, resources: list[st
 
 def test_bedrock_has_a_chat_model_unless_one_is_named() -> None:
     assert choices({"models_from": "bedrock"}.get).chat_model == "openai.gpt-oss-20b-1:0"
-    assert choices({}.get).bedrock == Bedrock()
+    nothing: dict[str, str] = {}
+    assert choices(nothing.get).bedrock == Bedrock()
 
 
 @pytest.mark.parametrize(

@@ -264,16 +264,14 @@ def question_embedder(
     none is stored. With `function`, the function of that name makes the vectors, and alone reads
     the key.
     """
-    if function or can_embed(environment):
+    if function or embeds_without_key(environment) or has_key(environment):
         return _caching(environment, function)
     return None
 
 
-def can_embed(environment: settings.EmbeddingSettings) -> bool:
-    """Return whether the embedding model can be called: it needs no key, or its key is stored."""
-    if embeds_here(environment) or _embeds_by_bedrock(environment):
-        return True
-    return has_key(environment)
+def embeds_without_key(environment: settings.EmbeddingSettings) -> bool:
+    """Return whether the embedding model needs no stored key: it is built in, or Bedrock's."""
+    return embeds_here(environment) or _embeds_by_bedrock(environment)
 
 
 @cache

@@ -16,10 +16,11 @@ from palimpsest.search.embed import Embed
 from palimpsest.search.ports import SearchIndex
 from palimpsest.search.rebuild import GiveUpReindexStep, Reindex, ReindexStep, StartReindex
 from palimpsest.wiring.engines import (
-    can_embed,
     embeds_here,
+    embeds_without_key,
     index_embedder,
     memory_store,
+    model_key,
     owners,
     search_index,
     session_store,
@@ -121,6 +122,6 @@ def _embedder(environment: settings.SearchSettings) -> Embedder | None:
     """Return the embedding model, or None if it needs a key and none is stored. The index then
     holds words only.
     """
-    if can_embed(environment):
+    if embeds_without_key(environment) or model_key(environment).value():
         return index_embedder(environment)
     return None

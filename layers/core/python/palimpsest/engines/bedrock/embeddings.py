@@ -117,11 +117,15 @@ class BedrockEmbedder:
                 accept="application/json",
                 body=json.dumps(body),
             )
-            most = (len(texts) * self._space.dimension + 1_000) * BYTES_A_NUMBER
-            said = answer["body"].read(most)
+            said = _whole(answer["body"], most=self._most_bytes(texts))
         vectors = tuple(self._vectors(said, count=len(texts)))
         headers = answer["ResponseMetadata"].get("HTTPHeaders", {})
         return _Answer(vectors, _number(headers.get(TOKENS)))
+
+    def _most_bytes(self, texts: Texts) -> int:
+        """The most that an answer may have. Some models repeat the texts in it."""
+        numbers = len(texts) * self._space.dimension
+        return (numbers + 1_000) * BYTES_A_NUMBER + 6 * sum(map(len, texts))
 
     def _vectors(self, said: bytes, *, count: int) -> Iterator[Vector]:
         try:
@@ -141,6 +145,16 @@ class BedrockEmbedder:
 class _Answer:
     vectors: tuple[Vector, ...]
     tokens: int | None
+
+
+def _whole(body: Any, *, most: int) -> bytes:
+    """Return the body of an answer, of at most `most` bytes. Raises `ModelOutputInvalid` if it has
+    more, and an error of botocore if the connection ended within it.
+    """
+    said: bytes = body.read(most)
+    if body.read(1):  # at the end it compares what has come with the announced length
+        raise ModelOutputInvalid("The model's answer is too large.")
+    return said
 
 
 def _number(text: str | None) -> int | None:
