@@ -1,4 +1,4 @@
-"""What a deployer lets Amazon Bedrock do, and the permissions that it takes."""
+"""The choices of a deployer about Amazon Bedrock, and the resources that a role needs for them."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ an inference profile (`us.`, `global.`), or an ARN.
 
 @dataclass(frozen=True, slots=True)
 class Bedrock:
-    """What Amazon Bedrock is used for, besides embedding. An empty `region` is that of the stack.
+    """The uses of Amazon Bedrock, besides embedding. An empty `region` is that of the stack.
     `profile` names credentials of this machine, and `url` an address in place of Bedrock's own.
     """
 

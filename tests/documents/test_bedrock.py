@@ -21,7 +21,9 @@ def rows(columns: int) -> list[list[str]]:
     """The rows of the page's tables with so many columns, without code marks."""
     lines = [line for line in PAGE.splitlines() if line.startswith("|")]
     split = [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in lines]
-    return [row for row in split if len(row) == columns and re.search(r"\d", row[-1] + row[-2])]
+    return [
+        row for row in split if len(row) == columns and re.search(r"\d\.\d\d", row[-1] + row[-2])
+    ]
 
 
 def tokens(stage: str, column: int) -> int:

@@ -26,7 +26,7 @@ class BedrockToken:
 
     def __init__(self, place: BedrockPlace, *, now: Callable[[], float] = time.time) -> None:
         self._place = place
-        self._now = now  # the time of day: it goes on while Lambda holds a process still
+        self._now = now  # the time of day: it continues while Lambda holds a process still
         self._value: str | None = None
         self._signed_at = 0.0
         self._lock = threading.Lock()
