@@ -198,7 +198,7 @@ def understood(handler: BaseHTTPRequestHandler, body: bytes) -> tuple[str, dict[
             re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", operation.http["requestUri"]), path
         )
         if named and operation.http["method"] == handler.command:
-            parameters = _parameters(operation, named.groupdict(), handler.headers, body)
+            parameters = _parameters(operation, named.groupdict(), dict(handler.headers), body)
             _check_parameters(operation, parameters, path, body)
             return operation.name, parameters
     raise Refused(404, "UnknownOperationException", f"no operation at {path}")
@@ -218,13 +218,14 @@ def _parameters(
     shape = operation.input_shape
     assert shape is not None
     payload = shape.serialization.get("payload")
+    told_headers = {name.lower(): value for name, value in headers.items()}
     found: dict[str, Any] = {payload: body} if payload else json.loads(body)
     for name, member in shape.members.items():
         told = member.serialization
         if told.get("location") == "uri":
             found[name] = unquote(named[told["name"]])
-        elif told.get("location") == "header" and headers.get(told["name"]):
-            found[name] = headers[told["name"]]
+        elif told.get("location") == "header" and told["name"].lower() in told_headers:
+            found[name] = told_headers[told["name"].lower()]
     return found
 
 
