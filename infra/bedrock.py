@@ -28,6 +28,11 @@ class Bedrock:
     profile: str = ""
     url: str = ""
 
+    @property
+    def models_from(self) -> str:
+        """The server of the language models, as functions know it."""
+        return "bedrock" if self.chats else "openai"
+
 
 def bedrock_of(context: Callable[[str], Any]) -> Bedrock:
     """Read from the CDK context what Bedrock is used for."""

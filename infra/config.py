@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 
 from infra.bedrock import Bedrock, bedrock_of, of_bedrock
 from infra.layer_build import ON_AWS, Wheels, on_this_machine
+from infra.traces import Traces, traces_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,7 @@ class Choices:
     chat_model: str = "gpt-4.1-nano"
     models: tuple[str, ...] = ()  # models that callers may name besides this one
     bedrock: Bedrock = field(default_factory=Bedrock)
+    traces: Traces = field(default_factory=Traces)
     jwt_issuer: str = ""
     jwt_audience: tuple[str, ...] = ()
     alarm_email: str = ""
@@ -265,7 +267,12 @@ def choices(context: Callable[[str], Any]) -> Choices:
     if bedrock.chats:
         given = of_bedrock(given, models)
     return Choices(
-        **given, models=models, bedrock=bedrock, budget_usd=_budget(context), **_jwt(context)
+        **given,
+        models=models,
+        bedrock=bedrock,
+        traces=traces_of(context),
+        budget_usd=_budget(context),
+        **_jwt(context),
     )
 
 

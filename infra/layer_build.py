@@ -188,7 +188,7 @@ def _copy(folder: Path, into: Path) -> None:
 CORE = paths.LAYERS / "core" / "python"
 LOCAL = paths.LAYERS / "local" / "python"
 DATACLASS_CODE = Path(__file__).with_name("dataclass_code.py")
-BENEATH = {"models": ("runtime",), "builtin": ("runtime", "models")}
+BENEATH = {"models": ("runtime",), "builtin": ("runtime", "models"), "traces": ("runtime",)}
 """The layers that every function with this layer has too. Packages of the same version are only in
 those layers.
 """

@@ -39,6 +39,8 @@ from infra.parts.streams import (
     follow,
 )
 from infra.parts.tables import DELETES, READS, WRITES, Tables
+from infra.parts.traces import grant_spans
+from infra.traces import UNTRACED, XRAY
 
 MODEL_KEY = "OPENAI_KEY_PARAMETER"
 """The environment variable that names the key of the model server."""
@@ -81,6 +83,7 @@ class Palimpsest(Stack):
         self._choices = choices
         self._key = self._encryption_key()
         self._layers = Layers(self, stage=stage)
+        self._tracing = self._layers.traces(choices.traces.layer) if choices.traces.sink else []
         self.tables = Tables(self, stage=stage, key=self._key)
         self.contents = Contents(self, stage=stage, key=self._key)
         self.search = Search(self, stage=stage, key=self._key)
@@ -139,7 +142,7 @@ class Palimpsest(Stack):
                 "MODELS": ",".join(
                     dict.fromkeys((choices.chat_model, *choices.models))
                 ),  # models that callers may name
-                "MODELS_FROM": "bedrock" if choices.bedrock.chats else "openai",
+                "MODELS_FROM": choices.bedrock.models_from,
                 "OPENAI_BASE_URL": choices.openai_base_url,
                 "BEDROCK_REGION": choices.bedrock.region,
                 "BEDROCK_PROFILE": choices.bedrock.profile,
@@ -167,14 +170,23 @@ class Palimpsest(Stack):
         sends_to_itself: bool = False,
     ) -> PythonFunction:
         """Return a function that has those environment variables."""
+        traces, tracing, endpoint = self._choices.traces, self._tracing, ""
+        if name in UNTRACED:
+            tracing = []
+        else:
+            endpoint = traces.endpoint(self.region)
         function = PythonFunction(
             self,
             name,
             stage=self._stage,
-            layers=[*self._layers.every, *layers],
+            layers=[*self._layers.every, *layers, *tracing],
             timeout_seconds=seconds,
             memory_mb=memory_mb,
-            environment={variable: self._variables[variable] for variable in variables},
+            environment={
+                **{variable: self._variables[variable] for variable in variables},
+                "TRACES_ENDPOINT": endpoint,
+                "TRACES_SHARE": traces.share,
+            },
             key=self._key,
             sends_to_itself=sends_to_itself,
         )
@@ -182,6 +194,8 @@ class Palimpsest(Stack):
         if self._asks_server(name, variables):
             self._grant_openai_key(function.role)
         self._grant_bedrock(name, variables, function.role)
+        if endpoint and traces.sink == XRAY:
+            grant_spans(function.role)
         return function
 
     def _asks_server(self, name: str, variables: Sequence[str]) -> bool:

@@ -27,6 +27,9 @@ Names = Annotated[
 class FunctionSettings(BaseModel):
     """The variables that every function reads from its environment. A field has the name of its
     variable in lower case. A bad value stops the cold start.
+
+    With `traces_endpoint`, the address of a collector that takes OTLP over HTTP, spans are sent
+    there. `traces_share` is the share of traces that are recorded, of those that begin here.
     """
 
     model_config = ConfigDict(
@@ -36,6 +39,8 @@ class FunctionSettings(BaseModel):
     stage: Text
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     powertools_service_name: Text
+    traces_endpoint: str = ""
+    traces_share: float = Field(default=1.0, ge=0, le=1)
 
     @classmethod
     def read(cls, environment: Mapping[str, str] | None = None) -> Self:

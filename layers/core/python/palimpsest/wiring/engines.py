@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from palimpsest import settings
+from palimpsest import settings, tracing
 from palimpsest.clock import Clock, SystemClock
 from palimpsest.conversations.ports import Blobs
 from palimpsest.errors import Unavailable
@@ -189,7 +189,17 @@ def chat_model(environment: settings.ChatSettings) -> OpenAIChatModel:
 def metered_model(environment: settings.PaidSettings) -> LanguageModel:
     """Return the language model, whose calls are counted and kept within the tenant's limit."""
     tenants = tenant_store(environment.tenants_table, environment.sessions_table)
-    return metered(chat_model(environment), _meter(environment.sessions_table), tenants=tenants)
+    model: LanguageModel = chat_model(environment)
+    if tracing.is_on():
+        from palimpsest.models.traced import TracedModel
+
+        model = TracedModel(model, environment.chat_model, _provider(environment))
+    return metered(model, _meter(environment.sessions_table), tenants=tenants)
+
+
+def _provider(environment: settings.ModelSettings) -> str:
+    """Return the name of the model server in OpenTelemetry's list of providers."""
+    return "aws.bedrock" if environment.models_from == "bedrock" else "openai"
 
 
 def metered(model: LanguageModel, meter: Meter, *, tenants: Tenants) -> LanguageModel:
@@ -212,27 +222,42 @@ def _meter(table: str) -> Meter:
 
 @cache
 def embedder(environment: settings.EmbeddingSettings) -> Embedder:
-    """Return the embedding model that the settings name: the built-in one, or one of the model
-    server.
+    """Return the embedding model that the settings name: the built-in one, one of the model server,
+    or one of Bedrock.
     """
     from palimpsest.models.masked import MaskedEmbedder
 
+    made = _embedder(environment)
+    if tracing.is_on():
+        from palimpsest.models.traced import TracedEmbedder
+
+        made = TracedEmbedder(made, _embedding_provider(environment))
+    return MaskedEmbedder(made)
+
+
+def _embedding_provider(environment: settings.EmbeddingSettings) -> str:
+    if embeds_here(environment):
+        return "palimpsest"
+    return "aws.bedrock" if _embeds_by_bedrock(environment) else "openai"
+
+
+def _embedder(environment: settings.EmbeddingSettings) -> Embedder:
     if embeds_here(environment):
         from palimpsest.models.builtin import BuiltinEmbedder
 
         made = BuiltinEmbedder(_folder_of("builtin_models"))
         made.load_soon()
-        return MaskedEmbedder(made)
+        return made
     space = Space(environment.embedding_model, environment.embedding_dimension)
     count = _meter(environment.sessions_table)
     if _embeds_by_bedrock(environment):
         from palimpsest.engines.bedrock.embeddings import BedrockEmbedder
 
-        return MaskedEmbedder(BedrockEmbedder(bedrock_place(environment), space=space, count=count))
+        return BedrockEmbedder(bedrock_place(environment), space=space, count=count)
     from palimpsest.models.openai.embeddings import OpenAIEmbedder
 
     key, url = model_key(environment), environment.openai_base_url
-    return MaskedEmbedder(OpenAIEmbedder(key=key, space=space, base_url=url, count=count))
+    return OpenAIEmbedder(key=key, space=space, base_url=url, count=count)
 
 
 @cache
@@ -242,19 +267,28 @@ def reranker(environment: settings.MemoriesSettings) -> Reranker | None:
     """
     from palimpsest.models.masked import MaskedReranker
 
+    made = _reranker(environment)
+    if made is not None and tracing.is_on():
+        from palimpsest.models.traced import TracedReranker
+
+        made = TracedReranker(made)
+    return None if made is None else MaskedReranker(made)
+
+
+def _reranker(environment: settings.MemoriesSettings) -> Reranker | None:
     if environment.rerank_model:
         from palimpsest.engines.bedrock.reranking import BedrockReranker
 
         count = _meter(environment.sessions_table)
         place, model = bedrock_place(environment), environment.rerank_model
-        return MaskedReranker(BedrockReranker(place, model=model, count=count))
+        return BedrockReranker(place, model=model, count=count)
     if not embeds_here(environment):
         return None
     from palimpsest.models.builtin import BuiltinReranker
 
     made = BuiltinReranker(_folder_of("builtin_models"))
     made.load_soon()
-    return MaskedReranker(made)
+    return made
 
 
 def question_embedder(
