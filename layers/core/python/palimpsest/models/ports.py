@@ -167,3 +167,8 @@ class Secret(Protocol):
         """Return the secret, which may be some minutes old, or None if there is none. Raises
         `Unavailable`.
         """
+
+
+class ReportUsage(Protocol):
+    def __call__(self, tenant: str, used: Mapping[str, int], *, is_counted: bool) -> None:
+        """Report the usage of a call. `is_counted` is false if the store could not count it."""

@@ -22,7 +22,8 @@ from palimpsest.errors import BadRequest, DamagedJob, ModelUnavailable, Palimpse
 from palimpsest.jobs.attempts import MAX_TRIES
 from palimpsest.jobs.events import Changed, JobNotice, MessageChanged, RecordChanged, Removed
 from palimpsest.jobs.kinds import KINDS
-from palimpsest.jobs.steps import Hide, Worker
+from palimpsest.jobs.ports import Hide
+from palimpsest.jobs.steps import Worker
 from palimpsest.observability import logger
 from palimpsest.retry import back_off
 from palimpsest.scope import Scope
