@@ -47,8 +47,8 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """Digests of an old statement: its subjects, its words and numbers, the beginnings of its words,
-    and its areas of life.
+    """Digests of an old statement: its subjects, its words and numbers, the beginnings of its
+    words, and its areas of life.
     """
 
     subjects: set[str]
