@@ -17,6 +17,8 @@ from infra import paths
 
 TABLE = "litellm/model_prices_and_context_window_backup.json"
 CATALOGUE = paths.LAYERS / "core" / "python" / "palimpsest" / "models" / "catalogue.json"
+CLIENT_PRICES = paths.LAYERS / "client" / "python" / "palimpsest_client" / "chats" / "prices.json"
+"""The prices again, for the client, which estimates what an import costs."""
 
 # Beginnings of models' names, and the entry of LiteLLM's table with the window of these models. If
 # a family has several windows, the smallest counts, because a context must fit each of its models.
@@ -137,7 +139,9 @@ def main(wheel: Path) -> None:
         "source": " ".join(wheel.name.split("-")[:2]),
         "as_of": datetime.now(UTC).date().isoformat(),
     }
-    CATALOGUE.write_text(json.dumps(source | excerpt(table), indent=2) + "\n", encoding="utf-8")
+    found = excerpt(table)
+    CATALOGUE.write_text(json.dumps(source | found, indent=2) + "\n", encoding="utf-8")
+    CLIENT_PRICES.write_text(json.dumps(found["prices"], indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
