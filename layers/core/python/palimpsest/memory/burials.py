@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from palimpsest.memory.distinct import BEGINNING, areas, distinct_words, named_terms, numbers
 from palimpsest.memory.record import KEYED, Record
 from palimpsest.memory.traces import Burial as Burial  # noqa: PLC0414 - given on
-from palimpsest.memory.traces import Told, Words, says_the_same, tells_of
+from palimpsest.memory.traces import ComparedWords, OldStatement, says_the_same, tells_of
 from palimpsest.scope import UserScope
 from palimpsest.text.analyser import content_terms, topic_key
 from palimpsest.text.folding import normalized
@@ -85,7 +85,7 @@ class Buried:
         later = [each for each in later if each.words]
         about = _subject(subject, self.scope)
         topics = self._topics(content, topic, about)
-        said_now = Words(
+        said_now = ComparedWords(
             self._words(content),
             {_digest(self.scope, term) for term in content_terms(content)},
             {_digest(self.scope, term[:BEGINNING]) for term in named_terms(content)},
@@ -99,12 +99,14 @@ class Buried:
         )
         return is_same or (at is not None and self._tells_of(later, content, about, said_now))
 
-    def _tells_of(self, burials: Sequence[Burial], content: str, about: str, said: Words) -> bool:
+    def _tells_of(
+        self, burials: Sequence[Burial], content: str, about: str, said: ComparedWords
+    ) -> bool:
         """Return whether an old statement has the words that tell a deleted memory from others, and
         is about the same person and area of life.
         """
         mine = {about} if about else {*self._abouts(content)} or {""}
-        told = Told(
+        told = OldStatement(
             {_digest(self.scope, one) for one in mine},
             {*said.whole, *self._digests(numbers(content))},
             said.begun,

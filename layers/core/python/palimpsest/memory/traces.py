@@ -35,7 +35,7 @@ class Burial:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class ComparedWords:
     """Digests of a statement: of the beginnings of its words, of whole words, and of the beginnings
     of its names and numbers.
     """
@@ -46,7 +46,7 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class OldStatement:
     """Digests of an old statement: its subjects, its words and numbers, the beginnings of its
     words, and its areas of life.
     """
@@ -57,7 +57,7 @@ class Told:
     areas: set[str]
 
 
-def tells_of(burial: Burial, told: Told, *, user: str) -> bool:
+def tells_of(burial: Burial, told: OldStatement, *, user: str) -> bool:
     """Return whether a statement has the distinct words of a burial: all names, or half of the
     other words if there are no names.
     """
@@ -71,14 +71,14 @@ def tells_of(burial: Burial, told: Told, *, user: str) -> bool:
     return bool(words) and 2 * len(words & told.begun) >= len(words)
 
 
-def _is_about_the_same(burial: Burial, told: Told, *, user: str) -> bool:
+def _is_about_the_same(burial: Burial, told: OldStatement, *, user: str) -> bool:
     if burial.subject != user or burial.abouts:
         is_named = not burial.abouts or bool({*burial.abouts} & told.whole)
         return is_named or (burial.subject != user and burial.subject in told.subjects)
     return burial.subject in told.subjects
 
 
-def says_the_same(burial: Burial, topics: set[str], said: Words) -> bool:
+def says_the_same(burial: Burial, topics: set[str], said: ComparedWords) -> bool:
     own, named = {*burial.words}, {*burial.values}
     if own <= said.begun and (len(own) > 1 or len(said.begun) <= FEW):
         return True
