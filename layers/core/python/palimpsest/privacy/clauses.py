@@ -1,5 +1,5 @@
-"""Reads wishes to keep words off the record by the kinds of words in a clause. It has a denial and a
-verb of keeping, a verb of erasing, or words of secrecy, and it names the words ("this").
+"""Reads wishes to keep words off the record by the kinds of words in a clause. It has a denial and
+a verb of keeping, a verb of erasing, or words of secrecy, and it names the words ("this").
 """
 
 from __future__ import annotations
