@@ -141,7 +141,7 @@ def test_the_release_before_reads_what_this_one_wrote(
         pytest.skip("Only the last release and this one are in use at the same time.")
     before.unpack(release, tmp_path)
     paths = [f"/v1/sessions/{name}/messages?limit=100" for name in ("life", "days", "removed")]
-    paths += ["/v1/sessions/waiting/compactions", "/v1/settings"]
+    paths += ["/v1/sessions/waiting/compactions", "/v1/settings", "/v1/jobs?user_id=sarah"]
     memories = [f"{SARAH}/memories?limit=100", f"{SARAH}/preferences", f"{SARAH}/graph/entities"]
     for function, read in {"sessions": paths, "memories": memories}.items():
         for path, (status, answer) in zip(
