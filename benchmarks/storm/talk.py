@@ -112,7 +112,7 @@ class User(threading.Thread):
             f"[{mark}q] I went to place-{self._chance.randrange(999)} for the {word}. What now?"
         )
         answer = f"[{mark}a] " + f"The {word} can wait until Monday. " * self._chance.randint(1, 4)
-        said = [{"role": "user", "content": question}]
+        said: list[dict[str, Any]] = [{"role": "user", "content": question}]
         if number % 4 == 3:
             call = {
                 "id": "call",
