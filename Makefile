@@ -5,6 +5,7 @@ SHELL := /bin/bash
 
 PORT ?=
 SEARCH ?=
+URL ?=
 ARGS ?=
 WORKERS ?= auto
 LITELLM := litellm==1.109.1
@@ -103,6 +104,12 @@ test-deep: setup ## Properties searched far deeper than in the gate
 
 bench: setup ## Measure costs, growth, recall, throughput, cold start and sizes (ARGS="retrieval": a part)
 	@$(PYTHON) -m benchmarks --write $(ARGS)
+
+storm: setup ## Let users talk while everything goes wrong, and judge what was kept (ARGS="--minutes 60 --write")
+	@$(PYTHON) -m benchmarks.storm $(ARGS)
+
+load: setup ## Ramp up calls against any endpoint to its knee: URL=https://… (key: PALIMPSEST_KEY)
+	@$(PYTHON) -m benchmarks.load.knee '$(URL)' $(ARGS)
 
 train: setup ## Train recall's ranker on our labelled sets, and judge it on what was left out (ARGS=--judge: only that)
 	@$(PYTHON) -m benchmarks.retrieval.ranking.train $(ARGS)
@@ -214,5 +221,5 @@ $(DONE)/ranks: layers/runtime/ranks.py $(DONE)/dev
 	@$(PYTHON) $< $$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 	@touch $@
 
-.PHONY: help start stop reset logs sam demo setup engines test lint type imports docs audit unit infra contract adapters e2e stacks searches test-deep bench train cost client format \
+.PHONY: help start stop reset logs sam demo setup engines test lint type imports docs audit unit infra contract adapters e2e stacks searches test-deep bench storm load train cost client format \
 	synth api-key secrets key redrive manifest restore rollback reindex lock release fixture sbom catalogue clean
