@@ -138,6 +138,12 @@ key: $(DONE)/infra ## Store the OpenAI key that the workers read
 secrets: $(DONE)/infra ## Show or set what becomes of secrets in messages (ARGS="--tenant acme --set mask")
 	@$(PYTHON) -m infra.operate.secrets_rule $(ARGS)
 
+status: $(DONE)/infra ## Show what is wrong: alarms, queues, dead letters (ARGS="--job ID", --errors, --refused: from the logs)
+	@$(PYTHON) -m infra.operate.status $(ARGS)
+
+sweep: $(DONE)/infra ## Run one round of the sweep, and let its schedule run again
+	@$(PYTHON) -m infra.operate.sweep $(ARGS)
+
 redrive: $(DONE)/infra ## Send what failed from the dead-letter queues through the queues again
 	@$(PYTHON) -m infra.operate.redrive $(ARGS)
 
@@ -222,4 +228,4 @@ $(DONE)/ranks: layers/runtime/ranks.py $(DONE)/dev
 	@touch $@
 
 .PHONY: help start stop reset logs sam demo setup engines test lint type imports docs audit unit infra contract adapters e2e stacks searches test-deep bench storm load train cost client format \
-	synth api-key secrets key redrive manifest restore rollback reindex lock release fixture sbom catalogue clean
+	synth api-key secrets key status sweep redrive manifest restore rollback reindex lock release fixture sbom catalogue clean

@@ -218,7 +218,7 @@ def page(file: Path, table: str, *, minutes: float, users: int) -> None:
 
 `make storm` lets {users} users talk for {minutes:g} minutes with a local stack of its own, and lets everything go wrong at the same
 time: functions' processes are killed with `SIGKILL`, a double of the model server misbehaves in {len(WAYS)} ways, tables refuse up to
-60 % of the functions' calls, and the index is locked for up to 20 s. Clients try a call again with the same key, for a minute at most. Windows have
+60 % of the functions' calls, and the search index is away for up to 20 s. Clients try a call again with the same key, for a minute at most. Windows have
 {BUDGET} tokens. Afterwards every history is read and compared with what was acknowledged, and everything must be quiet within
 {QUIET_SECONDS // 60} minutes: no message in a queue, no job that runs or comes again, no memory that the index lacks.
 

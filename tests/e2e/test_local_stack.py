@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -258,6 +259,43 @@ def test_nobody_else_can_read_what_the_stack_stores_or_logs(local: Local, greeti
     written = [local.folder, *local.folder.rglob("*")]
     assert {"ministack.log", "endpoint.json", "lock", "cdk.out"} <= {path.name for path in written}
     assert [path for path in written if not path.is_symlink() and path.stat().st_mode & 0o077] == []
+
+
+MAKE = re.compile(r'^(?:\w+=\S+ )?make ([a-z-]+)(?: ARGS="(.*)")?$', re.MULTILINE)
+OF_OTHER_TESTS = {"manifest", "restore", "reindex", "rollback"}
+"""Commands of the runbook that the drill and the rollback run."""
+
+
+def runbook() -> Iterator[tuple[str, str, list[str]]]:
+    """Every `make` command of the runbook: its target, its module, and its arguments here."""
+    makefile = (paths.PROJECT / "Makefile").read_text()
+    for target_name, arguments in MAKE.findall((paths.PROJECT / "docs" / "runbook.md").read_text()):
+        module = re.search(rf"^{target_name}:.*\n\t@\$\(PYTHON\) -m (\S+)", makefile, re.MULTILINE)
+        assert module is not None, f"make {target_name}"
+        given = arguments.replace("--stack Palimpsest-prod", "")
+        yield target_name, module[1], shlex.split(given)
+
+
+def test_every_command_of_the_runbook_works(local: Local, greeting: str) -> None:
+    create = ("create", "--tenant", "acme", "--label", "laptop")
+    assert local.run("infra.operate.api_keys", *create).returncode == 0
+    local.configure("looked-at", max_tokens=600)
+    assert [local.append_turn(number, session="looked-at") for number in range(4)] == [201] * 4
+    await_summary(local, "looked-at")
+    (job, *_) = local.call("GET", "/v1/jobs?session_id=looked-at")[1]["jobs"]
+    said: dict[str, str] = {}
+    for name, module, arguments in runbook():
+        if name in OF_OTHER_TESTS:
+            continue
+        here = [job["job_id"] if each.startswith("job_") else each for each in arguments]
+        done = local.run(module, *here)
+        assert done.returncode == 0, (name, arguments, done.stdout + done.stderr)
+        said[" ".join([name, *arguments[:1]])] = done.stdout
+    assert "queue Summarize: 0 wait" in said["status"]
+    assert "job step done" in said["status --job"]
+    assert "refused" in said["status --refused"]
+    assert "looked at" in said["sweep"]
+    assert "Revoked" in said["api-key revoke"]
 
 
 def restored_tables(local: Local, manifest: Path) -> str:
