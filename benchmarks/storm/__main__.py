@@ -207,7 +207,7 @@ def main() -> None:
 
 
 def _details(verdict: Verdict) -> dict[str, Any]:
-    """Return what did not hold, for whoever looks for the cause."""
+    """Return what did not hold, to find the cause."""
     names = ("lost", "doubled", "unknown", "out_of_order", "bad_contexts", "unfinished")
     return {name: getattr(verdict, name)[:50] for name in names}
 

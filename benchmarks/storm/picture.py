@@ -1,4 +1,4 @@
-"""Draws a storm: what was acknowledged, how long it took, what waited, and what went wrong when."""
+"""Draws a storm: the acknowledged calls, the messages in queues, and each fault at its time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LANES = (KILL, MODEL, THROTTLED, AWAY)
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """What a storm was like. Times are seconds since it began. `calls` are the second and the
+    """The course of a storm. Times are seconds since it began. `calls` are the second and the
     duration of each acknowledged append, `waiting` the messages in queues, `quiet` the second from
     which nothing was under way.
     """

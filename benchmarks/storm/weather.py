@@ -1,4 +1,4 @@
-"""What goes wrong in a storm, and when."""
+"""The faults of a storm, and their times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A storm is judged by what was acknowledged, and its model misbehaves in ways that differ."""
+"""A storm is judged by the acknowledged texts, and its model misbehaves in many ways."""
 
 from typing import Any
 
