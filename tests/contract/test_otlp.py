@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler
 from urllib.parse import urlsplit
 
 import pytest
 import requests
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from palimpsest import tracing
 from palimpsest.engines.opentelemetry import (
     OpenTelemetryTracer,
@@ -21,39 +16,11 @@ from palimpsest.engines.opentelemetry import (
     signing_session,
 )
 
-from tests.doubles.http_double import HttpDouble
+from tests.doubles.collector import Collector
 from tests.doubles.signatures import Signed, signature
 
 SECRET = "secret of this test"
 CALLER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-
-
-@dataclass
-class Collector(HttpDouble):
-    """A collector. `received` has the requests for spans, in order. It answers `status`."""
-
-    status: int = 200
-    received: list[ExportTraceServiceRequest] = field(default_factory=list)
-
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                encoding = self.headers.get("Content-Encoding")
-                plain = {"gzip": gzip.decompress, "deflate": zlib.decompress}.get(encoding, bytes)(
-                    body
-                )  # type: ignore[call-overload]
-                outer.received.append(ExportTraceServiceRequest.FromString(plain))
-                self.send_response(outer.status)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-                return
-
-        return Handler
 
 
 @pytest.fixture
@@ -124,7 +91,9 @@ def test_a_request_to_xray_has_the_signature_of_the_role(monkeypatch: pytest.Mon
     request = signing_session().prepare_request(
         requests.Request("POST", url, data=body, headers=content)
     )
-    headers: Mapping[str, str] = {name.lower(): value for name, value in request.headers.items()}
+    headers: Mapping[str, str] = {
+        name.lower(): str(value) for name, value in request.headers.items()
+    }
     given = headers["authorization"].partition(" ")[2]
     fields = dict(part.strip().split("=", 1) for part in given.split(","))
     names = fields["SignedHeaders"].split(";")

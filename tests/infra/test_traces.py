@@ -7,7 +7,7 @@ import pytest
 from infra import layer_build
 from infra.layer_build import ON_AWS
 from infra.traces import UNTRACED, traces_of
-from tests.infra.conftest import Template, of_one_stage
+from tests.infra.conftest import Template, findings_of, of_one_stage
 from tests.infra.test_layers import LIMIT, unzipped
 
 COLLECTOR = "arn:aws:lambda:eu-central-1:901920570463:layer:aws-otel-collector-arm64:1"
@@ -32,6 +32,7 @@ def test_functions_that_read_conversations_send_spans_and_may_do_so(traced: Temp
             assert told["TRACES_SHARE"] == "0.1"
             assert may_send
         assert len(function["Layers"]) <= LAYERS
+    assert findings_of(traced.path.parent) == []
 
 
 def test_a_stack_that_does_not_trace_has_no_layer_for_it(prod: Template) -> None:
