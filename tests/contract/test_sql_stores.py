@@ -137,7 +137,7 @@ def test_writers_of_several_processes_lose_nothing(empty: str, made: Made) -> No
         thread.start()
     for thread in threads:
         thread.join()
-    said = [message["content"] for message in memories[0].history("monday")]
+    said = [str(message["content"]) for message in memories[0].history("monday")]
     assert len(said) == 20
     for number in range(4):
         own = [line for line in said if line.startswith(f"Writer {number}")]
@@ -191,7 +191,7 @@ def test_system_messages_may_be_in_another_database(empty: str, made: Made, tmp_
     assert "settings" not in kinds
     assert "Answer in rhymes." in system[0]
     again = made(empty, system_url=other)
-    assert again.context("monday")["messages"][0]["content"].startswith("Answer in rhymes.")
+    assert "Answer in rhymes." in str(again.context("monday")["messages"][0]["content"])
 
 
 @pytest.mark.parametrize(

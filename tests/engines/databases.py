@@ -1,4 +1,4 @@
-"""Real database servers on loopback, from Debian's packages: PostgreSQL and MariaDB."""
+"""Real database servers on loopback, from Debian's packages: PostgreSQL, MariaDB, Redis."""
 
 import contextlib
 import os
@@ -11,7 +11,14 @@ from pathlib import Path
 from tests.engines import loopback
 from tests.engines.chromium import APT
 
-PACKAGES = {"postgresql": "postgresql", "mariadb": "mariadb-server"}
+SERVERS = {
+    "postgresql": ("postgresql", "initdb"),
+    "mariadb": ("mariadb-server", "mariadbd"),
+    "redis": ("redis-server", "redis-server"),
+}
+"""The package and the program of each server."""
+USERS = {"postgresql": "postgres", "mariadb": "mysql"}
+"""Servers that root can't run, and the users that the packages make for them."""
 
 
 def program(name: str) -> str | None:
@@ -24,12 +31,12 @@ def install(engine: str) -> str | None:
     """Install the server if it is missing and this user may do so. Return why it can't be had, or
     None if it can.
     """
-    server = {"postgresql": "initdb", "mariadb": "mariadbd"}[engine]
+    package, server = SERVERS[engine]
     if program(server) is None and os.geteuid() == 0 and shutil.which("apt-get"):
         quiet = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
         for command in (
             [*APT, "update"],
-            [*APT, "install", "-y", "--no-install-recommends", PACKAGES[engine]],
+            [*APT, "install", "-y", "--no-install-recommends", package],
         ):
             subprocess.run(command, env=quiet, check=False, capture_output=True, timeout=400)
     return None if program(server) else f"{engine} is not installed, and only root can install it"
@@ -39,10 +46,10 @@ def install(engine: str) -> str | None:
 def running(engine: str) -> Iterator[str]:
     """Run a server with an empty database for as long as the block lasts. Yields its URL."""
     with tempfile.TemporaryDirectory(prefix=f"{engine}-", ignore_cleanup_errors=True) as folder:
-        user = {"postgresql": "postgres", "mariadb": "mysql"}[engine] if os.geteuid() == 0 else None
+        user = USERS.get(engine) if os.geteuid() == 0 else None
         if user is not None:
             shutil.chown(folder, user)
-        start = {"postgresql": _postgresql, "mariadb": _mariadb}[engine]
+        start = {"postgresql": _postgresql, "mariadb": _mariadb, "redis": _redis}[engine]
         port = loopback.free_port()
         command, url = start(Path(folder), port, user)
         with subprocess.Popen(
@@ -77,6 +84,14 @@ def _mariadb(folder: Path, port: int, user: str | None) -> tuple[list[str], str]
         f"--socket={folder / 'socket'}", f"--bind-address={loopback.HOST}",
     ]  # fmt: skip
     return command, f"mysql+pymysql://root@{loopback.HOST}:{port}/test"
+
+
+def _redis(folder: Path, port: int, user: str | None) -> tuple[list[str], str]:
+    command = [
+        program("redis-server") or "redis-server", "--port", str(port), "--bind", loopback.HOST,
+        "--save", "", "--dir", str(folder),
+    ]  # fmt: skip
+    return command, f"redis://{loopback.HOST}:{port}"
 
 
 def _run(command: list[str], folder: Path, user: str | None) -> None:

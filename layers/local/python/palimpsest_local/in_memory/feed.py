@@ -32,8 +32,8 @@ class InMemoryFeed:
     def changes(self) -> Sequence[Changed]:
         """Return the changes of all processes since the last call."""
         with self._state.lock:
-            found = self._state.changes.between(self._seen + 1, NO_END)
+            found = self._state.change_log.between(self._seen + 1, NO_END)
             if found:
                 self._seen = found[-1][0]
-                self._state.changes.remove_between(0, self._seen - KEPT, limit=len(found))
+                self._state.change_log.remove_between(0, self._seen - KEPT, limit=len(found))
         return [change for _, change in found]

@@ -74,6 +74,9 @@ class Era:
         self.vectors = shelves.shelf(VECTORS, *place)
         self._kinds = [shelves.shelf(kind, *place) for kind in OF_AN_ERA]
 
+    def __repr__(self) -> str:
+        return f"Era({[dict(kind.items()) for kind in self._kinds]})"
+
     def keys(self) -> set[tuple[str, Any]]:
         return {(str(number), name) for number, kind in enumerate(self._kinds) for name in kind}
 
@@ -130,6 +133,11 @@ class UserPart:
     def era(self) -> Era:
         """The data of the present epoch."""
         return self.era_of(self.user.epoch)
+
+    @property
+    def eras(self) -> dict[int, Era]:
+        """The data of each epoch so far."""
+        return {epoch: self.era_of(epoch) for epoch in range(self.user.epoch + 1)}
 
     def era_of(self, epoch: int) -> Era:
         return Era(self._shelves, self._scope, epoch)
@@ -325,6 +333,12 @@ class InMemoryMemories:
                 left = None if limit is None else limit - len(gone - shared)
                 gone |= known.era_of(epoch).wiped(left, besides=shared | gone)
             return len(gone - shared)
+
+    @property
+    def known(self) -> dict[tuple[str, str], UserPart]:
+        """Every user by tenant and id. The caller must hold the lock of `state`."""
+        names = self.state.shelves.shelf(STATES)
+        return {name: self.part_of(UserScope(*name)) for name in names}
 
     def part_of(self, scope: UserScope) -> UserPart:
         """Return the user's part. The caller must hold the lock of `state`."""

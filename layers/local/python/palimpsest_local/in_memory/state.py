@@ -110,28 +110,47 @@ class State:
         """The users that lists show, by tenant and id."""
         return self.shelves.shelf(USERS)
 
-    def usage(self, tenant: str) -> Shelf[Pair, Row]:
+    @property
+    def calls(self) -> Shelf[Pair, KeyedCall]:
+        """The calls with an idempotency key, by tenant and name."""
+        return self.shelves.shelf(CALLS)
+
+    def usage_of(self, tenant: str) -> Shelf[Pair, Row]:
         """The rows of a tenant's usage, by day and name."""
         return self.shelves.shelf(USAGE, tenant)
 
     @property
-    def changes(self) -> Series[NumberedChange]:
+    def change_log(self) -> Series[NumberedChange]:
         """The changes of which the search index must learn, numbered from 1. On AWS a stream
         carries them.
         """
         return self.shelves.series(CHANGES)
 
     @property
+    def changes(self) -> list[Changed]:
+        """The changes of the log, oldest first."""
+        return [change for _, change in self.change_log.between(0, NO_END)]
+
+    @property
     def last_change(self) -> int:
         """The number of the newest change, or 0 if there is none."""
-        newest = self.changes.between(0, NO_END, newest_first=True, limit=1)
+        newest = self.change_log.between(0, NO_END, newest_first=True, limit=1)
         return newest[0][0] if newest else 0
 
     def note(self, changes: Sequence[Changed]) -> None:
         """Store changes. The caller holds a transaction."""
-        series = self.changes
+        series = self.change_log
         for number, change in enumerate(changes, self.last_change + 1):
             series.put(number, (number, change))
+
+    @property
+    def partitions(self) -> dict[Pair, Partition]:
+        """The partitions of all sessions that were ever stored, by tenant and id."""
+        return {
+            (tenant, session): self.partition(tenant, session)
+            for (tenant,) in self.shelves.places(HEADS)
+            for session in self.shelves.shelf(HEADS, tenant)
+        }
 
     def partition(self, tenant: str, session: str) -> Partition:
         return Partition(self.shelves, tenant, session)
@@ -153,7 +172,7 @@ class State:
             "message_tokens": tally.message_tokens,
             "bytes": tally.bytes,
         }
-        rows = self.usage(tally.tenant)
+        rows = self.usage_of(tally.tenant)
         place = (tally.day, _digest(tally.user, tally.session, tally.base))
         before = rows.get(place, Row(tally.day, tally.user))
         if before.counts.get("messages", 0) >= tally.messages:
@@ -188,14 +207,13 @@ class State:
         """Return whether the stored call has the version that was read. Return True also for a
         commit without a call.
         """
-        found = call and self.shelves.shelf(CALLS).get((call.tenant, call.name))
+        found = call and self.calls.get((call.tenant, call.name))
         return call is None or call.version == (found.version if found else 0)
 
     def put_call(self, call: KeyedCall | None) -> None:
         if call is not None:
             made = json.loads(json.dumps(call.made))
-            calls = self.shelves.shelf(CALLS)
-            calls[call.tenant, call.name] = replace(call, made=made, version=call.version + 1)
+            self.calls[call.tenant, call.name] = replace(call, made=made, version=call.version + 1)
 
     def may_finish(self, job: Job) -> bool:
         """Return whether the stored job exists, has not ended, and lacks no part that it needs."""

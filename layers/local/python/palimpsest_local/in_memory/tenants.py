@@ -114,7 +114,7 @@ class InMemoryUsages:
 
     def add(self, scope: UserScope, *, day: str, used: Mapping[str, int]) -> None:
         with self._state.write("count"):
-            rows, place = self._state.usage(scope.tenant), (day, calls_name(scope))
+            rows, place = self._state.usage_of(scope.tenant), (day, calls_name(scope))
             before = rows.get(place, Row(day, scope.user))
             rows[place] = replace(before, counts=Counter(before.counts) + Counter(used))
 
@@ -126,12 +126,12 @@ class InMemoryUsages:
         self, scope: Scope, *, first: str, last: str, user: str | None = None
     ) -> Iterator[Row]:
         with self._state.lock:
-            found = list(self._state.usage(scope.tenant).values())
+            found = list(self._state.usage_of(scope.tenant).values())
         yield from (row for row in found if first <= row.day <= last and user in (None, row.user))
 
     def forget(self, scope: UserScope) -> int:
         with self._state.write("forget usage"):
-            rows = self._state.usage(scope.tenant)
+            rows = self._state.usage_of(scope.tenant)
             named = [place for place, row in rows.items() if row.user == scope.user]
             rows.update({place: replace(rows[place], user=None) for place in named})
             return len(named)
