@@ -28,6 +28,7 @@ ELSEWHERE = {
     ("library.md", "python"): "tests/unit/test_agent_memory.py",
     ("stores.md", "python"): "tests/contract/test_memories_in_databases.py",
     ("typescript.md", "typescript"): "tests/contract/client/test_typescript.py",
+    ("typescript.md", "sh"): "tests/contract/client/test_typescript.py",
 }
 """What tests of their own run, by page and language; everything else runs by itself."""
 FENCE = re.compile(
