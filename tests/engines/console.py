@@ -47,12 +47,11 @@ def without_unused_tokens(style: str) -> str:
     """Return the style sheet without custom properties that nothing uses. Open Props has hundreds,
     and the page carries its style inline.
     """
-    while True:
-        used = set(re.findall(r"var\((--[\w-]+)", style))
-        kept = TOKEN.sub(lambda found: found[0] if found[1] in used else "", style)
-        if kept == style:
-            return re.sub(r":where\(html\)\{\}", "", kept)
-        style = kept
+    used = frozenset(re.findall(r"var\((--[\w-]+)", style))
+    kept = TOKEN.sub(lambda found: found[0] if found[1] in used else "", style)
+    if kept == style:
+        return style.replace(":where(html){}", "")
+    return without_unused_tokens(kept)
 
 
 def _esbuild(entry: Path) -> str:

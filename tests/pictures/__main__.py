@@ -65,7 +65,7 @@ def opened(browser: Browser, call: Client, *, width: int, scheme: Scheme) -> Pag
     page = context.new_page()
     page.set_default_timeout(60_000)
     page.on("console", lambda said: print(said.text) if said.type == "error" else None)
-    page.on("pageerror", lambda error: print(error))
+    page.on("pageerror", print)
     page.route("**/v1/console", served_here)
     page.goto(f"{call.url}/v1/console")
     page.get_by_label("API key").fill(call.key)
