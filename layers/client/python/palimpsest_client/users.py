@@ -28,6 +28,8 @@ from palimpsest_client.types import (
 )
 
 MOST_INGESTED = 1000
+LARGEST_INGESTED = 3_000_000
+"""The most bytes of a part of a transcript. A request has at most 5 MB."""
 VECTORS_AT_ONCE = 100
 JSON = dict[str, Any]
 
@@ -217,18 +219,22 @@ class UserCalls(GraphCalls):
         """Store a transcript of any length, and extract memories from it. Without a `session`, the
         beginning of the transcript determines the session.
 
-        A transcript that has grown may be passed again, and only its new messages are stored.
-        Raises `TranscriptDiverged`.
+        A transcript that has grown may be passed again, and only its new messages are stored. The
+        answer's `appended` is their number. Raises `TranscriptDiverged`.
         """
         done: JSON = {"session_id": session, "last_seq": None}
+        appended = 0
         *earlier, last = parts(
-            [message_of(message) for message in messages], most=MOST_INGESTED
+            [message_of(message) for message in messages],
+            most=MOST_INGESTED,
+            largest=LARGEST_INGESTED,
         ) or [[]]
         for part, patience in [*((each, None) for each in earlier), (last, wait)]:
             place = {"session_id": done["session_id"], "after": done["last_seq"], "agent_id": agent}
             body = {"messages": part, **place, "wait": patience}
             done = yield from call("POST", "users", self.id, "ingest", body=body)
-        return done
+            appended += done.get("appended") or 0
+        return {**done, "appended": appended}
 
     def learn(
         self,

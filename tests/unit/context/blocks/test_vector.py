@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from palimpsest.context.blocks.ports import Item
-from palimpsest.context.blocks.vectors import Shows, VectorMemory
+from palimpsest.context.blocks.ports import Item, Shows
+from palimpsest.context.blocks.vectors import VectorMemory
 from palimpsest.errors import ReadOnlyBlock, Unavailable
 from palimpsest.scope import UserScope
 

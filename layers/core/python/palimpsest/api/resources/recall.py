@@ -113,8 +113,8 @@ class RecallBody(Closed):
     rerank: Annotated[
         bool,
         Field(
-            description="Have a model read the first 24 found, for 400 ms at most, and put them in "
-            "order"
+            description="Have a model read the first 21 found, for 400 ms of processor time at "
+            "most, and put them in order"
         ),
     ] = True
 
@@ -235,7 +235,10 @@ class Recalled(FoundMemories):
     method: Annotated[str | None, Field(description="model, or quoted: the memories' own words")]
     degraded: Annotated[
         Sequence[str],
-        Field(description="What could not take part: vector, search, reranker, answer"),
+        Field(
+            description="What could not take part: vector, search, reranker, answer. `reranker: "
+            "partial`: it had no time for all of the first memories"
+        ),
     ]
     usage: ModelUsage
     context: NotRequired[
@@ -260,8 +263,8 @@ def recall(service: Service, call: Call, *, user_id: UserId, body: RecallBody) -
     corrected are not returned as current. The following are left out: calls and results of this
     service's own tools, repetitions of the question, equal texts after the first (`times` counts
     them), and, with `session_id`, everything that this session's window still holds. With `answer`,
-    a model answers the question from the memories and cites them. If the reranker fails, is too
-    slow or is absent, the order of the searches stays. Its cost and effect are in the `trace` of
+    a model answers the question from the memories and cites them. A memory that the reranker does
+    not read in time is ranked without it. Its cost and effect are in the `trace` of
     `explain`. `degraded` names the parts that were unavailable.
     """
     return recalled(service.recall(call.user(user_id), body.asked()), user=user_id, body=body)

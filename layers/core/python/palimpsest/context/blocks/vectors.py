@@ -5,13 +5,15 @@ similar to a message.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from palimpsest.context.blocks.ports import (
     BlockContent,
     Conversation,
     Delete,
     Item,
+    Shows,
+    SimilarMessages,
     Update,
     read_only,
 )
@@ -24,22 +26,10 @@ if TYPE_CHECKING:
     from palimpsest.recall.search import SearchMemories
 
 DEFAULT = VectorBlock(type="vector")
-Shows = Callable[[str, int], bool]
 SPARE = 20  # items beyond k, because items that the window still shows are left out
 SPARE_BESIDE_KNOWN = 5  # items beyond k where the search itself leaves those out
 ASKING = 0.6  # the share of its score that a message keeps that only asks
 RECORDS_BESIDE = 2  # times k hits are searched, because records show which messages are outdated
-
-
-class SimilarMessages(Protocol):
-    def __call__(
-        self, owner: UserScope, text: str, *, k: int, least: float | None, shows: Shows | None
-    ) -> Sequence[Item]:
-        """Return the k past messages that are most similar to the text, the most similar first;
-        `score` is the similarity (-1..1), `least` the lowest similarity that counts (None: the
-        embedding model's own). Messages that the context `shows` anyway, and messages of deleted
-        and expired sessions, are left out. Raises `Unavailable` and `ModelFailed`.
-        """
 
 
 class VectorMemory:
