@@ -51,6 +51,8 @@ CONTEXT = (
     "rerank",
     "bedrock_region",
     "bedrock_url",
+    "traces",
+    "traces_share",
 )
 """Parts of the CDK's context that come from environment variables. The variables have the same
 names in capitals.
