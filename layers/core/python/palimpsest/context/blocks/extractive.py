@@ -28,6 +28,7 @@ from palimpsest.context.blocks.ports import (
     read_only,
 )
 from palimpsest.context.blocks.ranking import RecordRanking
+from palimpsest.context.stable import changes_room
 from palimpsest.conversations.blocks import ExtractiveBlock
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
 from palimpsest.memory.ports import Memories, Pointer, UserState
@@ -147,7 +148,8 @@ class ExtractiveMemory:
         if block.retrieval_prompt is not None:
             return StableItems()
         now = milliseconds(self._clock.now())
-        return records.stable(since=session.frozen_at, user=session.user, now=now)
+        most = changes_room(session.config.max_tokens)
+        return records.stable(since=session.frozen_at, user=session.user, now=now, most=most)
 
     def update(self, session: Conversation, message: str) -> None:
         self._update(session, message)

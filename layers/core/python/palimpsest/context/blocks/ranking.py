@@ -87,12 +87,17 @@ class RecordRanking:
         )
         return tuple(items)
 
-    def stable(self, *, since: int | None, user: str, now: int) -> StableItems:
+    def stable(
+        self, *, since: int | None, user: str, now: int, most: int | None = None
+    ) -> StableItems:
         """Return the records that were known at `since` (None: now), in an order that no question
         changes. The lines of the profile come first. Then all records follow, because a profile has
-        room for only a few. Times are epoch milliseconds.
+        room for only a few. Times are epoch milliseconds. `most` is the limit (tokens) of what has
+        changed since then.
         """
-        found = stable_records(self.records, self.earlier, user=user, since=since, now=now)
+        found = stable_records(
+            self.records, self.earlier, user=user, since=since, now=now, most=most
+        )
         day = datetime.fromtimestamp(now / 1000, UTC)
 
         def item(record: Record) -> Item:

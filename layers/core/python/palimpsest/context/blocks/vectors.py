@@ -29,6 +29,8 @@ DEFAULT = VectorBlock(type="vector")
 SPARE = 20  # items beyond k, because items that the window still shows are left out
 SPARE_BESIDE_KNOWN = 5  # items beyond k where the search itself leaves those out
 ASKING = 0.6  # the share of its score that a message keeps that only asks
+ALIKE = 0.5  # the share of the shorter question's words that two questions of one kind share
+QUESTION_MARKS = "?\uff1f\u061f"  # of Latin, East Asian and Arabic scripts
 RECORDS_BESIDE = 2  # times k hits are searched, because records show which messages are outdated
 
 
@@ -54,15 +56,34 @@ class VectorMemory:
         found = self._similar_messages(
             session.owner, message, k=block.k + spare, least=block.min_score, shows=session.shows
         )
-        return BlockContent(
-            "vector", tuple(found), max_items=min(block.k, session.config.max_records or block.k)
-        )
+        most = min(block.k, session.config.max_records or block.k)
+        first = without_like_questions(found[:most])
+        left = most - (min(most, len(found)) - len(first))
+        return BlockContent("vector", (*first, *found[most:]), max_items=left)
 
     def update(self, session: Conversation, message: str) -> None:
         self._update(session, message)
 
     def delete(self, session: Conversation) -> None:
         self._delete(session)
+
+
+def without_like_questions(items: Sequence[Item]) -> list[Item]:
+    """Return the items, without those of the user's questions that share most of their words with
+    an earlier one of them. One such question tells a model as much as five.
+    """
+    from palimpsest.text.sentences import words  # not at import, because no plain turn needs it
+
+    left: list[Item] = []
+    asked: list[frozenset[str]] = []
+    for item in items:
+        if item.speaker == "user" and any(mark in item.text for mark in QUESTION_MARKS):
+            bag = words(item.text)
+            if any(len(bag & one) >= ALIKE * min(len(bag), len(one)) for one in asked):
+                continue
+            asked.append(bag)
+        left.append(item)
+    return left
 
 
 def similar_messages(search: Callable[[], SearchMemories]) -> SimilarMessages:
