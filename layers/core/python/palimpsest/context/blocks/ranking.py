@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -12,6 +13,7 @@ from palimpsest.context.blocks.ports import Item, StableItems
 from palimpsest.context.stable import stable_records
 from palimpsest.memory.as_line import is_long_past, quoted_in, unlabelled, when, with_one_date
 from palimpsest.memory.record import Record
+from palimpsest.memory.stated_in import Place
 from palimpsest.profile.kinds import SectionKind
 from palimpsest.profile.profile import line_of_record
 from palimpsest.recall.found import words_of
@@ -31,8 +33,9 @@ class RecordRanking:
     """The records of one user, which can be ranked for any message.
 
     `changed` are the ids of records that rest on something that has changed. `ended` are records
-    that ended without a new value, each with the time of its end (epoch milliseconds). The texts
-    are split into words only once.
+    that ended without a new value, each with the time of its end (epoch milliseconds). `is_whole`
+    is true if these are all records of the user, and `outdated` then returns the messages that say
+    a value which no longer holds. The texts are split into words only once.
     """
 
     records: tuple[Record, ...]
@@ -40,6 +43,8 @@ class RecordRanking:
     """The records that were superseded."""
     changed: frozenset[str] = frozenset()
     ended: tuple[tuple[Record, int], ...] = ()
+    is_whole: bool = False
+    outdated: Callable[[], frozenset[Place] | None] | None = None
 
     @property
     def _every(self) -> tuple[Record, ...]:

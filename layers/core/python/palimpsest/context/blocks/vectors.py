@@ -5,6 +5,7 @@ similar to a message.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from palimpsest.context.blocks.ports import (
@@ -19,6 +20,7 @@ from palimpsest.context.blocks.ports import (
 )
 from palimpsest.conversations.blocks import VectorBlock
 from palimpsest.conversations.spoken import name_of
+from palimpsest.memory.stated_in import Place
 from palimpsest.scope import UserScope
 
 if TYPE_CHECKING:
@@ -32,6 +34,20 @@ ASKING = 0.6  # the share of its score that a message keeps that only asks
 ALIKE = 0.5  # the share of the shorter question's words that two questions of one kind share
 QUESTION_MARKS = "?\uff1f\u061f"  # of Latin, East Asian and Arabic scripts
 RECORDS_BESIDE = 2  # times k hits are searched, because records show which messages are outdated
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """The messages that a search leaves out before it reads them: those that the context `shows`
+    anyway, and those that are `outdated`, if these are known.
+    """
+
+    shows: Shows | None
+    outdated: Callable[[], frozenset[Place] | None]
+
+    def __call__(self, session: str, seq: int) -> bool:
+        is_shown = self.shows is not None and self.shows(session, seq)
+        return is_shown or (session, seq) in (self.outdated() or ())
 
 
 class VectorMemory:
@@ -48,13 +64,23 @@ class VectorMemory:
         self._update = update
         self._delete = delete
 
-    def get(self, session: Conversation, message: str | None = None) -> BlockContent:
+    def get(
+        self,
+        session: Conversation,
+        message: str | None = None,
+        *,
+        outdated: Callable[[], frozenset[Place] | None] | None = None,
+    ) -> BlockContent:
+        """As `MemoryBlock` has it. `outdated` returns the messages that say a value which no longer
+        holds, if they are known (else None). The search then reads no records.
+        """
         if message is None or not message.strip():
             return BlockContent("vector")
         block = session.config.block(VectorBlock) or DEFAULT
         spare = SPARE if session.shows is None else SPARE_BESIDE_KNOWN
+        shows = session.shows if outdated is None else Skipped(session.shows, outdated)
         found = self._similar_messages(
-            session.owner, message, k=block.k + spare, least=block.min_score, shows=session.shows
+            session.owner, message, k=block.k + spare, least=block.min_score, shows=shows
         )
         most = min(block.k, session.config.max_records or block.k)
         first = without_like_questions(found[:most])
@@ -91,21 +117,27 @@ def similar_messages(search: Callable[[], SearchMemories]) -> SimilarMessages:
     each time to get the search, because models may be added or removed.
 
     The result leaves out messages with an outdated value of a topic, messages with the same text as
-    the question, and repeated texts. A question ranks below statements that are nearly as similar.
+    the question, and repeated texts. Records are searched and read only if it is not known which
+    messages are outdated. A question ranks below statements that are nearly as similar.
     """
 
     def find(
         owner: UserScope, text: str, *, k: int, least: float | None, shows: Shows | None = None
     ) -> Sequence[Item]:
         from palimpsest.recall.refine import Seen, without_repeated
+        from palimpsest.recall.search import MESSAGES
 
         ask = search()
         near = ask.thresholds.resembles if least is None else least
+        vector = ask.vector_of(owner, text)
+        knows = isinstance(shows, Skipped) and shows.outdated() is not None
         found = ask(
             owner,
             text,
             mode="vector",
-            k=k * RECORDS_BESIDE,
+            k=k if knows else k * RECORDS_BESIDE,
+            where=MESSAGES if knows else None,
+            vector=vector,
             shows=shows,
             least=near,
             for_messages=True,
