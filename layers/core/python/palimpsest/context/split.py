@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 
 from palimpsest.context.blocks.ports import BlockContent, Item, StableItems
 from palimpsest.context.lines import plain_line
@@ -124,16 +125,11 @@ class _Parts:
         """Return whether the stable part has taken the room of the fact that fits the question
         best.
         """
-        best = {
-            (content.block, asked[0].id)
-            for content in self.contents
-            if content.block == "extractive"
-            and (asked := [item for item in content.items if item.is_asked_for])
-        }
-        left_out = {
-            (each.block, each.id) for each in self.recalled.left_out if each.why == "no_room"
-        }
-        return bool(self.stable.text) and not best.isdisjoint(left_out)
+        facts = (content.items for content in self.contents if content.block == "extractive")
+        asked = (item.id for item in chain.from_iterable(facts) if item.is_asked_for)
+        best = next(asked, None)
+        lacking = (each for each in self.recalled.left_out if each.why == "no_room")
+        return bool(self.stable.text) and any(each.id == best for each in lacking)
 
 
 def _parts(

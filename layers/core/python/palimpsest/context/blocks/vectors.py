@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from palimpsest.context.blocks.ports import (
@@ -130,17 +131,11 @@ def similar_messages(search: Callable[[], SearchMemories]) -> SimilarMessages:
         ask = search()
         near = ask.thresholds.resembles if least is None else least
         vector = ask.vector_of(owner, text)
+        alone = partial(ask, where=MESSAGES, k=k)
+        beside_records = partial(ask, k=k * RECORDS_BESIDE)
         knows = isinstance(shows, Skipped) and shows.outdated() is not None
-        found = ask(
-            owner,
-            text,
-            mode="vector",
-            k=k if knows else k * RECORDS_BESIDE,
-            where=MESSAGES if knows else None,
-            vector=vector,
-            shows=shows,
-            least=near,
-            for_messages=True,
+        found = (alone if knows else beside_records)(
+            owner, text, mode="vector", vector=vector, shows=shows, least=near, for_messages=True
         )
         seen = Seen((text,))
         messages = [
