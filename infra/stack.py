@@ -17,7 +17,7 @@ from constructs import Construct
 
 from infra.config import BUILTIN, Choices, Stage, stack_name, tenant_jobs_at_once
 from infra.parts.accepted import accept
-from infra.parts.contents import ADD, EXPORTS, LIST, PASSING, READ, REMOVE, Contents
+from infra.parts.contents import ADD, EXPORTS, LIST, PASSING, READ, REMOVE, REVIEWS, Contents
 from infra.parts.http_api import HttpFront, asking
 from infra.parts.layers import Layers
 from infra.parts.monitoring import Monitoring
@@ -225,6 +225,7 @@ class Palimpsest(Stack):
         )
         self.contents.grant(memories.role, READ, ADD, LIST)
         self.contents.grant(memories.role, REMOVE, under=EXPORTS)
+        self.contents.grant(memories.role, REMOVE, under=REVIEWS)
         self.search.grant(memories.role, makes_indexes=False)
         return memories
 

@@ -6,20 +6,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 
 class AnyFilter(TypedDict):
-    types: NotRequired[
-        list[
-            Literal[
-                "fact",
-                "event",
-                "instruction",
-                "task",
-                "preference",
-                "entity",
-                "relationship",
-                "message",
-            ]
-        ]
-    ]
+    types: NotRequired[list[Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]]]
     min_importance: NotRequired[float | None]
     max_importance: NotRequired[float | None]
     min_confidence: NotRequired[float | None]
@@ -81,9 +68,7 @@ class Context(TypedDict):
     tokens: ContextTokens
     omitted: SequenceRange | None
     compaction: Literal["none", "pending", "failed"]
-    why_not: NotRequired[
-        Literal["below_trigger", "only_recent_turns", "paused_after_failure", "fits_already"] | None
-    ]
+    why_not: NotRequired[Literal["below_trigger", "only_recent_turns", "paused_after_failure", "fits_already"] | None]
     degraded: list[str]
     static_facts: list[ShownFact]
     extracted_facts: list[ShownMemory]
@@ -138,6 +123,13 @@ class Expires(TypedDict):
     until: str
 
 
+class FeedbackTaken(TypedDict):
+    recall_id: str
+    counted: list[str]
+    ignored: list[str]
+    reviews: list[str]
+
+
 class Filter(TypedDict):
     types: NotRequired[list[Literal["fact", "event", "instruction", "task", "preference"]]]
     min_importance: NotRequired[float | None]
@@ -155,9 +147,7 @@ class Filter(TypedDict):
 
 class Found(TypedDict):
     id: str
-    type: Literal[
-        "fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"
-    ]
+    type: Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]
     content: str
     score: float
     found_by: list[str]
@@ -257,22 +247,7 @@ class Indexed(TypedDict):
 
 class Job(TypedDict):
     job_id: str
-    kind: Literal[
-        "summarize",
-        "delete",
-        "withdraw",
-        "redact",
-        "take_back",
-        "extract",
-        "flush",
-        "forget",
-        "forget_sessions",
-        "erase",
-        "retain",
-        "upload",
-        "export",
-        "import",
-    ]
+    kind: Literal["summarize", "delete", "withdraw", "redact", "take_back", "extract", "flush", "forget", "forget_sessions", "erase", "retain", "upload", "export", "import"]
     state: Literal["pending", "running", "done", "failed"]
     user_id: str | None
     session_id: str | None
@@ -311,22 +286,7 @@ class Ledger(TypedDict):
 
 class ListedJob(TypedDict):
     job_id: str
-    kind: Literal[
-        "summarize",
-        "delete",
-        "withdraw",
-        "redact",
-        "take_back",
-        "extract",
-        "flush",
-        "forget",
-        "forget_sessions",
-        "erase",
-        "retain",
-        "upload",
-        "export",
-        "import",
-    ]
+    kind: Literal["summarize", "delete", "withdraw", "redact", "take_back", "extract", "flush", "forget", "forget_sessions", "erase", "retain", "upload", "export", "import"]
     state: Literal["pending", "running", "done", "failed"]
     user_id: str | None
     session_id: str | None
@@ -458,6 +418,7 @@ class Reached(TypedDict):
 
 class Recalled(TypedDict):
     memories: list[Found]
+    recall_id: str
     answer: str | None
     citations: list[str]
     method: str | None
@@ -497,6 +458,24 @@ class RetentionJob(TypedDict):
     state: Literal["pending", "running", "done", "failed"]
 
 
+class Review(TypedDict):
+    id: str
+    user_id: str
+    kind: Literal["wrong", "missing"]
+    recall_id: str
+    created_at: str
+    memory: ReviewedMemory | None
+    missing: str | None
+
+
+class ReviewedMemory(TypedDict):
+    id: str
+    type: Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]
+    content: str
+    topic_key: str | None
+    valid_from: str
+
+
 class SavedMemory(TypedDict):
     id: str
     type: Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship"]
@@ -532,7 +511,13 @@ class SavedMemory(TypedDict):
     outcome: Literal["created", "updated", "unchanged"]
 
 
-SequenceRange = TypedDict("SequenceRange", {"from": int, "to": int})
+SequenceRange = TypedDict(
+    "SequenceRange",
+    {
+        "from": int,
+        "to": int,
+    },
+)
 
 
 class Session(TypedDict):
@@ -574,9 +559,7 @@ class ShownLimits(TypedDict):
 
 class ShownMemory(TypedDict):
     id: str
-    type: Literal[
-        "fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"
-    ]
+    type: Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]
     content: str
     speaker: str
     score: float | None
@@ -591,9 +574,7 @@ class ShownMemory(TypedDict):
 
 class ShownMessage(TypedDict):
     id: str
-    type: Literal[
-        "fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"
-    ]
+    type: Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]
     content: str
     speaker: str
     score: float | None
@@ -676,6 +657,9 @@ class Used(TypedDict):
     chat_tokens_out: int
     chat_cost_usd: float
     chat_unpriced_calls: int
+    feedback_useful: int
+    feedback_wrong: int
+    feedback_missing: int
 
 
 class User(TypedDict):
@@ -704,9 +688,7 @@ class UserProfileLine(TypedDict):
 
 
 class UserProfileSection(TypedDict):
-    kind: Literal[
-        "who", "health", "work", "likes", "more", "instructions", "preferences", "people", "tasks"
-    ]
+    kind: Literal["who", "health", "work", "likes", "more", "instructions", "preferences", "people", "tasks"]
     lines: list[UserProfileLine]
 
 

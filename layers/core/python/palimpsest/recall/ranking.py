@@ -81,6 +81,7 @@ def _given_terms(
         "period": weights.period * nearness,
         "days": weights.days * nearness * states,
         "over": weights.over * candidate.is_over,
+        "feedback": weights.feedback * candidate.standing,
     }
     return {name: term for name, term in terms.items() if term}
 
