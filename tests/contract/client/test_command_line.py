@@ -47,6 +47,8 @@ COMMANDS = {
     "feedback",
     "reviews",
     "eval",
+    "up",
+    "down",
     "erase",
     "mcp",
     "usage",
@@ -81,7 +83,7 @@ def test_every_command_is_there_with_help_and_completion() -> None:
     } == COMMANDS
     assert all(name in told for name in COMMANDS)
     assert "--install-completion" in told
-    for name in COMMANDS - {"mcp"}:  # which speaks JSON alone
+    for name in COMMANDS - {"mcp", "up", "down"}:  # which speak for themselves
         assert "--json" in said(name, "--help"), name
 
 

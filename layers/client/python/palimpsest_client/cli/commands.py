@@ -16,7 +16,7 @@ import typer
 from palimpsest_client import errors
 from palimpsest_client.blocking import Palimpsest
 from palimpsest_client.calls import MISREAD
-from palimpsest_client.cli import evaluation, files, people, recalls, shown, stdio
+from palimpsest_client.cli import evaluation, files, local, people, recalls, shown, stdio
 from palimpsest_client.cli.mcp_clients import ClientName, Server, configuration, file_of
 from palimpsest_client.cli.options import MEMORY, AnyUser, AsJson, MemoryId, Most, SessionId, User
 from palimpsest_client.connection import PROFILE, TIMEOUT, find, login_file, options
@@ -348,6 +348,8 @@ def edit(memory: MemoryId, content: str, user: User, json_: AsJson = False) -> N
 
 
 app.command()(people.users)
+app.command()(local.up)
+app.command()(local.down)
 app.command()(recalls.feedback)
 app.command()(recalls.reviews)
 app.command(name="eval")(evaluation.eval_)

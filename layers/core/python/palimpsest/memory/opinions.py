@@ -6,16 +6,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 
-from palimpsest.memory.record import Record
+from palimpsest.memory.record import USEFUL, WRONG, Record
 
 MOST_OPINIONS = 16
-USEFUL, WRONG = "+", "-"
 OPINION = re.compile(r"[0-9a-f]{8}[+-]")
-DOUBT = 2
-"""Opinions that would be needed for as much weight as doubt has. One opinion alone says little."""
 
 
 def with_opinion(record: Record, *, recall: str, is_useful: bool) -> Record:
@@ -28,9 +24,3 @@ def with_opinion(record: Record, *, recall: str, is_useful: bool) -> Record:
     if opinion in record.opinions:
         return record
     return replace(record, opinions=(*others, opinion)[-MOST_OPINIONS:])
-
-
-def standing(opinions: Sequence[str]) -> float:
-    """Return how good the opinions are together, from -1 to 1. Without opinions it is 0."""
-    useful = sum(each.endswith(USEFUL) for each in opinions)
-    return (2 * useful - len(opinions)) / (len(opinions) + DOUBT)

@@ -43,6 +43,9 @@ MAX_METADATA_TERMS = 64
 
 MAX_ALSO = 8
 
+USEFUL, WRONG = "+", "-"
+"""The last characters of opinions."""
+
 MOST_DRAWN = 16  # most relationships that a record lists as drawn from it
 
 _FIRST_PERSON = re.compile(r"\b(?:I|[Mm]y|[Mm]ine)\b")

@@ -19,7 +19,6 @@ from palimpsest.conversations.session import Head
 from palimpsest.conversations.spoken import said_at, spoken_text
 from palimpsest.memory.as_line import is_long_past, when
 from palimpsest.memory.names import is_own_name
-from palimpsest.memory.opinions import standing
 from palimpsest.memory.ports import Memories, Pointer
 from palimpsest.memory.record import Record, Source
 from palimpsest.memory.resting import changed_grounds
@@ -258,7 +257,7 @@ def _found_record(
         or ended_at is not None
         or is_long_past(record, now=_day_of(run)),
         neighbours=_messages_of(record.source),
-        standing=standing(record.opinions),
+        opinions=record.opinions,
     )
     return FoundMemory(
         id=record.id,

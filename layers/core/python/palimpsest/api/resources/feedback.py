@@ -107,23 +107,24 @@ def give_feedback(
     bounded, and no memory is hidden by it. A later opinion on the same recall replaces an earlier
     one. `wrong` and `missing` open reviews. `GET /v1/usage` counts the opinions.
     """
-    given = service.feedback(
+    give = partial(
+        service.feedback,
         call.user(user_id),
         checked_id(recall_id, field="recall_id"),
         useful=body.useful,
         wrong=body.wrong,
         missing=body.missing,
     )
-    return taken(recall_id, given)
+    return call.made(lambda _: taken(recall_id, give()))
 
 
 def taken(recall_id: str, given: Feedback) -> FeedbackTaken:
     """Return the answer to feedback."""
     return {
         "recall_id": recall_id,
-        "counted": given.counted,
-        "ignored": given.ignored,
-        "reviews": given.reviews,
+        "counted": list(given.counted),
+        "ignored": list(given.ignored),
+        "reviews": list(given.reviews),
     }
 
 
