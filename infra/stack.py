@@ -231,7 +231,11 @@ class Palimpsest(Stack):
             ),
         }
         self.front = HttpFront(
-            self, stage=self._stage, key=self._key, authorizer=self._authorizer()
+            self,
+            stage=self._stage,
+            key=self._key,
+            authorizer=self._authorizer(),
+            choices=self._choices,
         )
         self.front.route({name: function.serving for name, function in functions.items()})
 
@@ -520,6 +524,8 @@ class Palimpsest(Stack):
             f"{name.capitalize()}Function": function.serving.function_name
             for name, function in self.functions.items()
         }
+        if self.front.domain is not None:
+            outputs["DomainTarget"] = self.front.domain.regional_domain_name
         if self._key is not None:
             outputs["KeyArn"] = self._key.key_arn
         for name, value in outputs.items():
