@@ -147,7 +147,7 @@ class Palimpsest(Stack):
                 ),  # models that callers may name
                 "MODELS_FROM": choices.bedrock.models_from,
                 "OPENAI_BASE_URL": choices.openai_base_url,
-                "BEDROCK_REGION": choices.bedrock.region,
+                "BEDROCK_REGION": choices.bedrock.region or self.region,
                 "BEDROCK_PROFILE": choices.bedrock.profile,
                 "BEDROCK_URL": choices.bedrock.url,
                 "RERANK_MODEL": choices.bedrock.reranker,

@@ -38,6 +38,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.own_stack]
 LAYERS = sum(1 for folder in paths.LAYERS.iterdir() if folder.is_dir())
 GIGABYTE = 10**9
 SYNTHESIZED = "Synthesizing the stack"
+CANARY = '{"deploy": "canary"}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,6 +334,7 @@ def test_a_drill_lost_conversations_are_restored_into_service(
     local.delete(tables["SessionsTable"], "lost")
     assert local.call("GET", "/v1/sessions/lost/messages")[0] == HTTPStatus.NOT_FOUND
 
+    (local.folder / CONTEXT_FILE).write_text(CANARY)
     kept = ("--serve", moments[-1], "--manifest", str(tmp_path / "rows"))
     done = local.run("infra.operate.restore", *kept)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -356,7 +358,7 @@ def test_a_drill_lost_conversations_are_restored_into_service(
 def test_functions_behind_aliases_answer_the_smoke_test_and_go_back_by_one_deployment(
     local: Local, greeting: str
 ) -> None:
-    (local.folder / CONTEXT_FILE).write_text('{"deploy": "canary"}')
+    (local.folder / CONTEXT_FILE).write_text(CANARY)  # as the drill has left it
     local.start()
     before, smoke, client = local.live_models, load("smoke"), local.place.client("lambda")
     assert len(before) == 3  # sessions, memories, summarize
@@ -374,7 +376,6 @@ def test_functions_behind_aliases_answer_the_smoke_test_and_go_back_by_one_deplo
     again = local.run("infra.operate.rollback").stdout
     assert again.endswith("is where it was before its last deployment.\n")
     (local.folder / CONTEXT_FILE).unlink()
-    local.start()
 
 
 def test_killed_in_the_middle_of_appends_it_has_what_was_acknowledged_before_the_last_snapshot(
