@@ -19,9 +19,22 @@ from typing import Any
 
 from infra import paths, pythons
 
-RULES = 11
+RULES = 12
 """A part of every layer's hash. Raise it when the rules below change what a layer contains."""
-SERVICES = frozenset({"dynamodb", "events", "kms", "lambda", "s3", "sqs", "ssm", "sts"})
+SERVICES = frozenset(
+    {
+        "bedrock-agent-runtime",
+        "bedrock-runtime",
+        "dynamodb",
+        "events",
+        "kms",
+        "lambda",
+        "s3",
+        "sqs",
+        "ssm",
+        "sts",
+    }
+)
 """The AWS services that functions may call. The SDK's data for all other services is left out,
 because it is larger than the rest.
 """
@@ -46,6 +59,9 @@ UNUSED = (
     "openai/cli",
     "aws_lambda_powertools/event_handler/openapi/swagger_ui",
     "numpy/f2py",
+    "numpy/polynomial",  # numpy loads these three only when they are asked for
+    "numpy/random",
+    "numpy/testing",
     "**/*.pyi",
 )
 
@@ -175,7 +191,7 @@ def _copy(folder: Path, into: Path) -> None:
 CORE = paths.LAYERS / "core" / "python"
 LOCAL = paths.LAYERS / "local" / "python"
 DATACLASS_CODE = Path(__file__).with_name("dataclass_code.py")
-BENEATH = {"models": ("runtime",), "builtin": ("runtime", "models")}
+BENEATH = {"models": ("runtime",), "builtin": ("runtime", "models"), "traces": ("runtime",)}
 """The layers that every function with this layer has too. Packages of the same version are only in
 those layers.
 """

@@ -17,6 +17,8 @@ from infra import paths
 
 TABLE = "litellm/model_prices_and_context_window_backup.json"
 CATALOGUE = paths.LAYERS / "core" / "python" / "palimpsest" / "models" / "catalogue.json"
+CLIENT_PRICES = paths.LAYERS / "client" / "python" / "palimpsest_client" / "chats" / "prices.json"
+"""The prices again, for the client, which estimates what an import costs."""
 
 # Beginnings of models' names, and the entry of LiteLLM's table with the window of these models. If
 # a family has several windows, the smallest counts, because a context must fit each of its models.
@@ -32,6 +34,7 @@ WINDOWS = {
     "gpt-4.5": "azure/gpt-4.5-preview",
     "gpt-5": "gpt-5",
     "gpt-5-chat": "gpt-5-chat",
+    "gpt-6": "openai.gpt-6-luna",
     "gpt-oss": "azure_ai/gpt-oss-120b",
     "o1": "o1",
     "o1-mini": "azure/o1-mini",
@@ -90,6 +93,12 @@ PRICED = (
     "claude-opus-4-5",
     "text-embedding-3-small",
     "text-embedding-3-large",
+    "openai.gpt-oss-20b-1:0",
+    "openai.gpt-oss-120b-1:0",
+    "us.openai.gpt-6-luna",
+    "global.openai.gpt-6-luna",
+    "amazon.titan-embed-text-v2:0",
+    "cohere.embed-multilingual-v3",
 )
 
 READ, WRITTEN = "cache_read_input_token_cost", "cache_creation_input_token_cost"
@@ -137,7 +146,9 @@ def main(wheel: Path) -> None:
         "source": " ".join(wheel.name.split("-")[:2]),
         "as_of": datetime.now(UTC).date().isoformat(),
     }
-    CATALOGUE.write_text(json.dumps(source | excerpt(table), indent=2) + "\n", encoding="utf-8")
+    found = excerpt(table)
+    CATALOGUE.write_text(json.dumps(source | found, indent=2) + "\n", encoding="utf-8")
+    CLIENT_PRICES.write_text(json.dumps(found["prices"], indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 
+from palimpsest import parallel
 from palimpsest.conversations.ports import Sessions
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.search.index import DynamoDbIndex
@@ -91,8 +92,8 @@ def embedder() -> Embedder | None:
 
 class PatientReranker:
     """Implements `Reranker` over another reranker. All texts are read together, as for a user,
-    however long that takes. No list of texts is read twice. A caller who did not wait finds the
-    texts read the next time.
+    however long that takes, on a thread whose processor time does not count as the caller's. No
+    list of texts is read twice. A caller who did not wait finds the texts read the next time.
     """
 
     def __init__(self, reranker: Reranker) -> None:
@@ -104,7 +105,8 @@ class PatientReranker:
         with self._lock:
             asked = (question, *texts)
             if asked not in self._scores:
-                self._scores[asked] = self._reranker.scores(question, texts, until=math.inf)
+                read = partial(self._reranker.scores, question, texts, until=math.inf)
+                self._scores[asked] = parallel.begin(read).result()
             return self._scores[asked]
 
 

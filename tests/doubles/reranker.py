@@ -1,4 +1,6 @@
-"""Rerankers that need no model: one without an opinion, and one that says what it was asked."""
+"""Rerankers that need no model: one without an opinion, one that says what it was asked, one that
+computes, and one that stops answering.
+"""
 
 from __future__ import annotations
 
@@ -42,3 +44,30 @@ class Rating:
             time.sleep(self._seconds)
             scores.append(self._rate(text))
         return scores
+
+
+class Computing:
+    """Implements `Reranker`: each text takes so many `seconds` of the thread's processor time."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    def scores(self, question: str, texts: Sequence[str], *, until: float) -> Sequence[float]:
+        ends = time.thread_time() + self._seconds * len(texts)
+        while time.thread_time() < ends:
+            pass
+        return [float(len(text)) for text in texts]
+
+
+class Hanging:
+    """Implements `Reranker`: it rates the texts of the first call, and never ends the second."""
+
+    def __init__(self, rate: Callable[[str], float], *, seconds: float) -> None:
+        self._rate, self._seconds = rate, seconds
+        self.calls = 0
+
+    def scores(self, question: str, texts: Sequence[str], *, until: float) -> Sequence[float]:
+        self.calls += 1
+        if self.calls > 1:
+            time.sleep(self._seconds)
+        return [self._rate(text) for text in texts]

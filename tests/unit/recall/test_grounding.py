@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from palimpsest.recall.answer import NOTHING, Passage, as_data, quoted, read, user_memory
+from palimpsest.recall.answer import NOTHING, Passage, as_data, read, user_memory
 
 DAY = 24 * 3600 * 1000
 PASSAGES = (
@@ -76,16 +76,6 @@ def test_stored_text_cannot_leave_its_element() -> None:
     assert text.count("</memory>") == 1
     assert text.count("<question>") == 1
     assert text.count('id="') == 1
-
-
-def test_without_a_model_the_memories_speak_for_themselves_and_what_is_outdated_is_silent() -> None:
-    grounded = quoted(PASSAGES)
-    assert (
-        grounded.answer
-        == "Her manager is Dana Reyes (2024-10-04)\nSarah, 2024-10-05: My manager is Tomasz"
-    )
-    assert grounded.citations == ("mem_a", "msg_b")
-    assert quoted(()).answer == ""
 
 
 def test_each_memory_is_one_line_whatever_it_holds() -> None:

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 from palimpsest.errors import ModelFailed
+from palimpsest.models.ports import Reranker
 from palimpsest.recall import rerank
 from palimpsest.recall.rerank import FIRST
 
-from tests.doubles.reranker import Rating
+from tests.doubles.reranker import Computing, Hanging, Rating
 from tests.unit.recall.service import RecallService
 
 LONG = 20.0  # seconds; more than a busy machine needs for anything here
@@ -20,6 +21,7 @@ LONG = 20.0  # seconds; more than a busy machine needs for anything here
 @pytest.fixture(autouse=True)
 def _on_a_busy_machine_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rerank, "SECONDS", LONG)
+    monkeypatch.setattr(rerank, "PATIENCE", LONG)
 
 
 @pytest.fixture
@@ -115,7 +117,7 @@ def test_only_the_first_are_read_and_the_others_keep_their_order(service: Recall
 def test_one_that_fails_or_is_slow_leaves_the_fused_order_in_time(
     service: RecallService, failing: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rerank, "SECONDS", 0.4)
+    monkeypatch.setattr(rerank, "PATIENCE", 0.4)
     remembering(service, 6)
     fused = service.found("green tea")
     begun = time.monotonic()
@@ -128,7 +130,7 @@ def test_one_that_fails_or_is_slow_leaves_the_fused_order_in_time(
 def test_what_it_did_not_reach_keeps_its_order(
     service: RecallService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rerank, "SECONDS", 1.2)
+    monkeypatch.setattr(rerank, "PATIENCE", 1.2)
     monkeypatch.setattr(rerank, "GRACE", LONG)  # it stops by itself
     remembering(service, FIRST)
     fused = service.found("green tea", k=FIRST)
@@ -139,7 +141,56 @@ def test_what_it_did_not_reach_keeps_its_order(
     assert 1 <= read < FIRST
     unread = fused[read:]
     assert [content for content in found if content in unread] == unread
-    assert recalled.degraded == ("reranker",)
+    assert recalled.degraded == ("reranker: partial",)
+
+
+def number_of(text: str) -> float:
+    return float(text.rpartition(" ")[2])
+
+
+def read_by(service: RecallService, reranker: Reranker) -> tuple[int, tuple[str, ...]]:
+    """How many memories it read, and what was degraded."""
+    recalled = service.recall("green tea", k=FIRST, reranker=reranker, explain=True)
+    return (recalled.trace or {})["reranker"]["read"], recalled.degraded
+
+
+def test_its_time_is_its_own_and_not_that_of_other_threads(
+    service: RecallService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rerank, "SECONDS", 0.2)
+    remembering(service, FIRST)
+    waits = Rating(number_of, seconds=0.02)  # 0.42 s by the clock, as if others had the processor
+    assert read_by(service, waits) == (FIRST, ())
+
+
+def test_with_too_little_time_it_reads_fewer_and_not_none(
+    service: RecallService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rerank, "SECONDS", 0.2)
+    remembering(service, FIRST)
+    read, degraded = read_by(service, Computing(0.02))
+    assert rerank.FIRST_PART < read < FIRST
+    assert degraded == ("reranker: partial",)
+    assert read_by(service, Computing(0.2)) == (rerank.FIRST_PART, degraded)
+
+
+def test_a_part_that_never_ends_loses_no_other(
+    service: RecallService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rerank, "PATIENCE", 0.5)
+    remembering(service, FIRST)
+    hangs = Hanging(number_of, seconds=5)
+    assert read_by(service, hangs) == (rerank.FIRST_PART, ("reranker: partial",))
+
+
+@pytest.mark.parametrize(
+    ("size", "took", "left", "following"),
+    [(3, 0.03, 1.0, 6), (3, 0.03, 0.055, 5), (3, 0.03, 0.005, 0), (3, 0.03, -1, 0), (3, 0, 0, 0)],
+)
+def test_a_part_is_as_large_as_the_time_that_is_left_allows(
+    size: int, took: float, left: float, following: int
+) -> None:
+    assert rerank.part_after(size, took=took, left=left) == following
 
 
 def test_without_one_the_recall_says_so_unless_none_is_wanted(service: RecallService) -> None:

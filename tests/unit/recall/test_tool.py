@@ -80,9 +80,7 @@ def test_an_answer_says_who_speaks_where_a_memory_is_in_somebodys_own_words(
     told = tool(SARAH, {"query": "Hamburg"})["content"].splitlines()
     assert {line.removeprefix("- ") for line in told[1:]} == lines
     answer = service.recall("Hamburg", answer=True).answer
-    assert answer is not None
-    assert set(answer.splitlines()) <= lines
-    assert "Sarah, 2026-01-01: I live in Hamburg." in answer
+    assert answer in lines
 
 
 def test_nothing_found_is_an_answer_too(tool: SearchTool) -> None:

@@ -84,6 +84,8 @@ class TextWords(Strict):
     settled: Entries = []
     the_past: Entries = []
     date_words: Words = []
+    question_words: Entries = []
+    question_leads: Entries = []
     function_words: Words = []
     empty_words: Words = []
     what_happened: Words = []

@@ -4,7 +4,9 @@ mappings, results of SDKs, and streams of these.
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterable, Callable, Iterable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 Message = dict[str, Any]
@@ -32,16 +34,27 @@ def message_of(said: Said, *, role: str = "user") -> Message:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def parts(messages: Sequence[Message], *, most: int) -> list[Sequence[Message]]:
-    """Return the messages in parts of at most `most` messages. The service stores consecutive calls
-    of tools as one message, so no part ends between them, unless a whole part consists of them.
+def parts(
+    messages: Sequence[Message], *, most: int, largest: int | None = None
+) -> list[Sequence[Message]]:
+    """Return the messages in parts of at most `most` messages, and of at most `largest` bytes if a
+    part has more than one message. The service stores consecutive calls of tools as one message, so
+    no part ends between them, unless a whole part consists of them.
     """
     found: list[Sequence[Message]] = []
-    while len(messages) > most:
-        end = next((place for place in range(most, 0, -1) if _begins_part(messages, place)), most)
+    while (room := _fitting(messages, most, largest)) < len(messages):
+        end = next((place for place in range(room, 0, -1) if _begins_part(messages, place)), room)
         found.append(messages[:end])
         messages = messages[end:]
     return [*found, messages] if messages else found
+
+
+def _fitting(messages: Sequence[Message], most: int, largest: int | None) -> int:
+    """Return how many messages fit into a part."""
+    if largest is None:
+        return most
+    sizes = accumulate(len(json.dumps(each, default=str)) for each in messages[:most])
+    return max(1, sum(size <= largest for size in sizes))
 
 
 def _begins_part(messages: Sequence[Message], place: int) -> bool:

@@ -14,12 +14,14 @@ from palimpsest_client.said import Said, message_of, parts
 from palimpsest_client.types import (
     AnyFilter,
     Deleted,
+    FeedbackTaken,
     Filter,
     Found,
     Memory,
     NamedUser,
     Preference,
     Recalled,
+    Review,
     SavedMemory,
     Session,
     ToolResult,
@@ -28,6 +30,8 @@ from palimpsest_client.types import (
 )
 
 MOST_INGESTED = 1000
+LARGEST_INGESTED = 3_000_000
+"""The most bytes of a part of a transcript. A request has at most 5 MB."""
 VECTORS_AT_ONCE = 100
 JSON = dict[str, Any]
 
@@ -102,6 +106,29 @@ class UserCalls(GraphCalls):
             "similarity": similarity,
         }
         return call("POST", "users", self.id, "recall", body=body)
+
+    def feedback(
+        self,
+        recall_id: str,
+        *,
+        useful: Sequence[str] = (),
+        wrong: Sequence[str] = (),
+        missing: str | None = None,
+    ) -> Steps[FeedbackTaken]:
+        """Say which memories of a recall were useful or wrong (ids), and what was missing. This
+        moves their rank in later recalls a little, and hides none. `wrong` and `missing` open
+        reviews. A later opinion on the same recall replaces an earlier one.
+        """
+        body = {"useful": list(useful), "wrong": list(wrong), "missing": missing}
+        return call("POST", "users", self.id, "recalls", recall_id, "feedback", body=body)
+
+    def reviews(self, *, limit: int | None = None) -> Listing[Review]:
+        """List the user's open reviews."""
+        return Listing(("users", self.id, "reviews"), "reviews", {}, limit)
+
+    def close_review(self, review_id: str) -> Steps[Deleted]:
+        """Close a review. The memory does not change. Raises `ReviewNotFound`."""
+        return call("DELETE", "users", self.id, "reviews", review_id)
 
     def search(
         self,
@@ -217,18 +244,22 @@ class UserCalls(GraphCalls):
         """Store a transcript of any length, and extract memories from it. Without a `session`, the
         beginning of the transcript determines the session.
 
-        A transcript that has grown may be passed again, and only its new messages are stored.
-        Raises `TranscriptDiverged`.
+        A transcript that has grown may be passed again, and only its new messages are stored. The
+        answer's `appended` is their number. Raises `TranscriptDiverged`.
         """
         done: JSON = {"session_id": session, "last_seq": None}
+        appended = 0
         *earlier, last = parts(
-            [message_of(message) for message in messages], most=MOST_INGESTED
+            [message_of(message) for message in messages],
+            most=MOST_INGESTED,
+            largest=LARGEST_INGESTED,
         ) or [[]]
         for part, patience in [*((each, None) for each in earlier), (last, wait)]:
             place = {"session_id": done["session_id"], "after": done["last_seq"], "agent_id": agent}
             body = {"messages": part, **place, "wait": patience}
             done = yield from call("POST", "users", self.id, "ingest", body=body)
-        return done
+            appended += done.get("appended") or 0
+        return {**done, "appended": appended}
 
     def learn(
         self,

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +14,11 @@ import typer
 from rich.progress import Progress
 
 from palimpsest_client.blocking import Palimpsest
-from palimpsest_client.cli import shown
+from palimpsest_client.blocking import User as Memories
+from palimpsest_client.chats.estimate import MODEL
+from palimpsest_client.chats.files import has_chats, is_archive
+from palimpsest_client.chats.stamps import DayOrder
+from palimpsest_client.cli import chats, shown
 from palimpsest_client.cli.options import MEMORY, AsJson, User
 from palimpsest_client.exchange import conversations, is_export, memories_of_mem0
 
@@ -65,26 +70,57 @@ def export_(
 
 def import_(
     file: Annotated[
-        Path, typer.Argument(exists=True, dir_okay=False, help="The other system's export.")
+        Path,
+        typer.Argument(
+            exists=True,
+            dir_okay=False,
+            help="Conversations of ChatGPT or Claude (JSON or the archive), in text, Markdown or "
+            "JSON Lines; an export of this service, of mem0 or of AgentCore.",
+        ),
     ],
     user: User,
     source: Annotated[
         str | None,
         typer.Option(
-            "--from",
-            help="The system that wrote it: mem0, agentcore, or palimpsest (its `export`).",
+            "--from", help="Read the file as chats, mem0, agentcore, or palimpsest (its `export`)."
         ),
     ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show what would be stored, and its cost.")
+    ] = False,
+    me: Annotated[
+        list[str] | None, typer.Option("--me", help="A name of the user in the conversations.")
+    ] = None,
+    speakers: Annotated[
+        list[str] | None, typer.Option("--speaker", help="A name in the text, else found.")
+    ] = None,
+    dates: Annotated[
+        DayOrder | None, typer.Option(help="How the text writes days such as 05/01/2024.")
+    ] = None,
+    model: Annotated[str, typer.Option(help="The model whose cost --dry-run shows.")] = MODEL,
     json_: AsJson = False,
 ) -> None:
-    """Store an export of this service or of another system. Importing the same file again changes
-    nothing.
+    """Store conversations of another product, or an export of this service or of another system.
+    Importing the same file again changes nothing, so it continues an interrupted import.
     """
-    source = source or ("palimpsest" if is_export(file) else "mem0")
-    if source not in ("mem0", "agentcore", "palimpsest"):
-        raise typer.BadParameter("--from is mem0, agentcore or palimpsest.")
+    source = source or _source_of(file)
+    if source not in ("chats", "mem0", "agentcore", "palimpsest"):
+        raise typer.BadParameter("--from is chats, mem0, agentcore or palimpsest.")
+    if dry_run and source != "chats":
+        raise typer.BadParameter("--dry-run is for conversations.")
+    named = chats.Wanted(me or (), speakers or (), dates)
+    if dry_run:
+        chats.preview(chats.read(file, user, named), model, json_wanted=json_)
+        return
     sarah = Palimpsest().user(user)
-    if source != "mem0":
+    if source == "chats":
+        known = replace(named, me=[*named.me, *chats.names_of(sarah)])
+        found = chats.read(file, user, known)
+        chats.check_user(found, user)
+        chats.store(found, sarah, json_wanted=json_)
+    elif source == "mem0":
+        _import_mem0(file, sarah, json_wanted=json_)
+    else:
         own = source == "palimpsest"
         job = (
             sarah.import_(file)
@@ -92,13 +128,21 @@ def import_(
             else sarah.begin_import(json.loads(file.read_bytes()), form=source)
         )
         shown.facts(job.wait().shown, json_wanted=json_)
-        return
+
+
+def _source_of(file: Path) -> str:
+    if is_archive(file) or not is_export(file):
+        return "chats" if has_chats(file) else "mem0"
+    return "palimpsest"
+
+
+def _import_mem0(file: Path, sarah: Memories, *, json_wanted: bool) -> None:
     memories = memories_of_mem0(file)
     saved: list[Mapping[str, Any]] = []
-    with Progress(console=shown.errors, disable=json_) as progress:
+    with Progress(console=shown.errors, disable=json_wanted) as progress:
         for batch in progress.track(list(_batches(memories, 30)), description="Saving"):
             saved += sarah.remember_all(batch)
-    shown.rows(saved, {"outcome": "outcome", **MEMORY}, json_wanted=json_)
+    shown.rows(saved, {"outcome": "outcome", **MEMORY}, json_wanted=json_wanted)
 
 
 def _batches(rows: Iterable[dict[str, Any]], size: int) -> Iterator[list[dict[str, Any]]]:

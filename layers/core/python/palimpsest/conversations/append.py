@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from palimpsest.clock import Clock, seconds, stamp
 from palimpsest.conversations.admitted import admitted, holding_secrets
@@ -36,7 +36,7 @@ from palimpsest.conversations.off_record import (
 )
 from palimpsest.conversations.overflow.eviction import Armed, OverflowResult, decide
 from palimpsest.conversations.payloads import RemovalPayload
-from palimpsest.conversations.ports import HeadMoved, Opened, Sessions
+from palimpsest.conversations.ports import HeadMoved, HidesOld, Opened, Sessions
 from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.conversations.session import Commit, Head, IdempotencyKey, Settings
 from palimpsest.conversations.spoken import may_be_old
@@ -45,20 +45,9 @@ from palimpsest.idempotency import KEY_SECONDS
 from palimpsest.jobs.job import Job
 from palimpsest.models.ports import TokenCounter
 from palimpsest.retry import Turns, until_committed
-from palimpsest.scope import Scope, SessionScope, UserScope
+from palimpsest.scope import Scope, SessionScope
 from palimpsest.tenants.ports import Tenants
 from palimpsest.tenants.settings import TenantSettings
-
-
-class HidesOld(Protocol):
-    def __call__(
-        self, scope: UserScope, drafts: Sequence[Draft], *, is_transcript: bool
-    ) -> Sequence[Draft]:
-        """Return the messages with marks on the words that deleted memories came from. Only old
-        messages are marked. A message is old by its timestamp, or as part of a transcript without
-        timestamps that repeats the deleted words. Raises `Unavailable`.
-        """
-
 
 Extract = Literal["auto", "now", "never"]
 Setup = Callable[[Mapping[str, Any], TenantSettings], Configuration]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from palimpsest.conversations.drafts import Draft
 from palimpsest.conversations.message import Message
 from palimpsest.conversations.session import Commit, Compaction, Head, IdempotencyKey, Settings
 from palimpsest.errors import CommitLost
@@ -238,4 +239,14 @@ class Near(Protocol):
     ) -> Compare | None:
         """Return a function that compares messages with the text, which is embedded only once. None
         if the text can't be embedded. `stored` is the most messages that the session can have.
+        """
+
+
+class HidesOld(Protocol):
+    def __call__(
+        self, scope: UserScope, drafts: Sequence[Draft], *, is_transcript: bool
+    ) -> Sequence[Draft]:
+        """Return the messages with marks on the words that deleted memories came from. Only old
+        messages are marked. A message is old by its timestamp, or as part of a transcript without
+        timestamps that repeats the deleted words. Raises `Unavailable`.
         """

@@ -1,4 +1,4 @@
-"""The protocols of job stores and queues, and of the bus to which events are published."""
+"""The ports of job stores, queues, the bus to which events are published, and workers."""
 
 from __future__ import annotations
 
@@ -139,4 +139,32 @@ class Jobs(Protocol):
     def due(self, *, now: int, limit: int) -> Iterator[Due]:
         """Yield the items that are due at `now`, oldest first, at most `limit` of each shard. The
         read is eventually consistent.
+        """
+
+
+class GivesUp(Protocol):
+    def __call__(self, notice: JobNotice, *, error: str) -> None:
+        """Mark the job as failed, with the error code `error`."""
+
+
+class Hide(Protocol):
+    def __call__(self, receipt_handle: str, *, seconds: int) -> None:
+        """Make the queue deliver the message again after `seconds`."""
+
+
+class Tries(Protocol):
+    """The failed tries at a job, which the job itself counts. A queue counts how often it gave a
+    message to somebody, also to functions that were throttled and never ran. Every call raises
+    `Unavailable`.
+    """
+
+    def has_failed(self, notice: JobNotice) -> bool:
+        """Return whether the job was given up."""
+
+    def failed(self, notice: JobNotice) -> int:
+        """Return how many tries at the job have failed before this one."""
+
+    def wait(self, notice: JobNotice, *, seconds: int) -> None:
+        """Count a failed try. Keep the sweep from sending the job's message again for `seconds`,
+        because the queue itself delivers it again after that time.
         """

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from palimpsest.clock import Clock, seconds
 from palimpsest.errors import CommitLost, Conflict, DamagedJob, ModelFailed, NotFound, Unavailable
@@ -17,16 +17,11 @@ from palimpsest.jobs.events import JobNotice, Removed
 from palimpsest.jobs.job import ERASED, STUCK, UNHEARD_SECONDS, Job, JobState
 from palimpsest.jobs.kinds import KINDS, Family, JobKind
 from palimpsest.jobs.payloads import ListPayload, Payload
-from palimpsest.jobs.ports import Jobs, Queues
+from palimpsest.jobs.ports import GivesUp, Hide, Jobs, Queues, Tries
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope
 
 Step = Callable[[JobNotice], None]
-
-
-class GivesUp(Protocol):
-    def __call__(self, notice: JobNotice, *, error: str) -> None:
-        """Mark the job as failed, with the error code `error`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,29 +32,6 @@ class Handling:
 
     step: Step
     give_up: GivesUp
-
-
-class Hide(Protocol):
-    def __call__(self, receipt_handle: str, *, seconds: int) -> None:
-        """Make the queue deliver the message again after `seconds`."""
-
-
-class Tries(Protocol):
-    """The failed tries at a job, which the job itself counts. A queue counts how often it gave a
-    message to somebody, also to functions that were throttled and never ran. Every call raises
-    `Unavailable`.
-    """
-
-    def has_failed(self, notice: JobNotice) -> bool:
-        """Return whether the job was given up."""
-
-    def failed(self, notice: JobNotice) -> int:
-        """Return how many tries at the job have failed before this one."""
-
-    def wait(self, notice: JobNotice, *, seconds: int) -> None:
-        """Count a failed try. Keep the sweep from sending the job's message again for `seconds`,
-        because the queue itself delivers it again after that time.
-        """
 
 
 @dataclass(frozen=True, slots=True)

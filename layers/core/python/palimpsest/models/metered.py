@@ -8,22 +8,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Protocol
 
 from palimpsest.clock import Clock, day_of, milliseconds
 from palimpsest.errors import CostLimitReached, Unavailable
 from palimpsest.models.catalogue import priced
-from palimpsest.models.ports import Completion, LanguageModel, Schema
+from palimpsest.models.ports import Completion, LanguageModel, ReportUsage, Schema
 from palimpsest.scope import Scope, payer
 from palimpsest.usage import Usages
 
 FAILED = {"model_calls": 1, "unpriced": 1}
 """The count of a call without an answer. Only the server knows whether the call is billed."""
-
-
-class ReportUsage(Protocol):
-    def __call__(self, tenant: str, used: Mapping[str, int], *, is_counted: bool) -> None:
-        """Report the usage of a call. `is_counted` is false if the store could not count it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ memories.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -25,7 +25,6 @@ from palimpsest.models.usage import Usage
 from palimpsest.prompts import files as prompts
 from palimpsest.text.cutting import harmless
 
-MAX_QUOTED = 3  # memories in an answer that quotes them
 USER_MEMORY = "[User Memory]"
 NOTHING = "No relevant memories."
 
@@ -129,16 +128,6 @@ def _object(text: str) -> Mapping[str, Any]:
     return {}
 
 
-def quoted(passages: Sequence[Passage]) -> Grounded:
-    """Answer without a model: quote the best memories, one in each line. Outdated memories, and
-    material that is not its speaker's testimony, are left out.
-    """
-    said = [passage for passage in passages if not passage.is_material]
-    best = [passage for passage in said if not passage.is_outdated][:MAX_QUOTED]
-    lines = "\n".join(line_of_passage(passage) for passage in best)
-    return Grounded(lines, tuple(passage.id for passage in best))
-
-
 def user_memory(passages: Sequence[Passage]) -> str:
     """Render the memories as plain text, one in each line. Line breaks and invisible characters are
     removed, so that no memory looks like two.
@@ -210,11 +199,12 @@ class _Spent:
 
 @dataclass(frozen=True, slots=True)
 class AnswerQuestion:
-    """Answers questions from given memories. Without a `model`, the answer quotes the memories.
-    `seconds` limits the time of all model calls together.
+    """Answers questions from given memories. Without a `model`, the answer is what `quote` makes
+    of the memories. `seconds` limits the time of all model calls together.
     """
 
     model: JsonModel | None
+    quote: Callable[[], Grounded]
     seconds: float = MODEL_SECONDS
 
     def __call__(self, question: str, passages: Sequence[Passage]) -> Answered:
@@ -224,7 +214,7 @@ class AnswerQuestion:
         if not passages:
             return Answered(Grounded(""), method="quoted" if self.model is None else "model")
         if self.model is None:
-            return Answered(quoted(passages), method="quoted")
+            return Answered(self.quote(), method="quoted")
         spent = _Spent()
         deadline = monotonic() + self.seconds
         try:
@@ -241,9 +231,8 @@ class AnswerQuestion:
             pass
         except (ModelFailed, TimeoutError):
             spent.add(None)
-        answer = quoted(passages)
         return Answered(
-            answer, method="quoted", failed=True, usage=spent.usage, cost_usd=spent.cost_usd
+            self.quote(), method="quoted", failed=True, usage=spent.usage, cost_usd=spent.cost_usd
         )
 
     def _ask(self, model: JsonModel, instructions: str, text: str) -> Completion | None:

@@ -12,6 +12,7 @@ from functools import partial
 from itertools import chain
 from typing import Any, get_args
 
+from palimpsest import tracing
 from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import Unavailable
@@ -29,7 +30,8 @@ from palimpsest.recall.ranker import Rankers
 from palimpsest.recall.ranking import NONE_READ, Ranked, near_enough, preselected, ranked
 from palimpsest.recall.read import ReadResult, RecallRun, read_all
 from palimpsest.recall.refine import newer_first, seen_by, with_outdated, without_echoes
-from palimpsest.recall.rerank import FIRST, Reading, reading
+from palimpsest.recall.rerank import FIRST, RERANKER, Reading, reading
+from palimpsest.recall.sentence import quoted
 from palimpsest.recall.weights import Weights
 from palimpsest.scope import UserScope, paid_by
 from palimpsest.search.ports import Vectors, Words
@@ -46,7 +48,8 @@ class RecallResult:
 
     `citations` are ids of memories. `method` is `model` if a model wrote the answer, and `quoted`
     if it quotes the memories. `degraded` names the parts that failed: `vector`, `search`,
-    `reranker`, `answer`. `cost_usd` is the cost of the model's calls (None: unknown).
+    `reranker` (it read nothing), `reranker: partial` (it read fewer than it was given), `answer`.
+    `cost_usd` is the cost of the model's calls (None: unknown).
     """
 
     memories: tuple[FoundMemory, ...]
@@ -80,6 +83,7 @@ class Recall:
     reads_first: int = FIRST
     rankers: Rankers | None = None
 
+    @tracing.operation("search_memory", lambda result: len(result.memories))
     def __call__(self, scope: UserScope, request: RecallRequest) -> RecallResult:
         """Return the memories that answer the question best, best first. If nothing is near enough,
         the result is empty.
@@ -116,7 +120,7 @@ class Recall:
         if not request.looks_back:
             found = newer_first(found, query)
         chosen = self._within_budget(found, request)
-        answered = self._answered(scope, query, chosen) if request.answer else None
+        answered = self._answered(scope, query, chosen, request) if request.answer else None
         if answered is not None and answered.failed:
             findings.degraded.add("answer")
         self._count_uses(scope, chosen)
@@ -164,13 +168,12 @@ class Recall:
     ) -> Reading:
         if not request.rerank:
             return Reading()
-        done = (
-            Reading()
-            if self.reranker is None
-            else reading(self.reranker, query, memories[: self.reads_first])
-        )
-        if self.reranker is None or done.failed:
-            findings.degraded.add("reranker")
+        if self.reranker is None:
+            findings.degraded.add(RERANKER)
+            return Reading()
+        done = reading(self.reranker, query, memories[: self.reads_first])
+        if done.degraded:
+            findings.degraded.add(done.degraded)
         return done
 
     def _within_budget(
@@ -184,10 +187,14 @@ class Recall:
         places = within_budget(sizes, k=request.k, room=request.max_tokens)
         return [good[place] for place in places]
 
-    def _answered(self, scope: UserScope, query: Query, chosen: Sequence[FoundMemory]) -> Answered:
+    def _answered(
+        self, scope: UserScope, query: Query, chosen: Sequence[FoundMemory], request: RecallRequest
+    ) -> Answered:
+        reranker = self.reranker if request.rerank else None
+        quote = partial(quoted, query, chosen, user=scope.user, reranker=reranker)
         with paid_by(scope):
             passages = [passage_of(memory, user=scope.user) for memory in chosen]
-            return AnswerQuestion(self.model)(query.text, passages)
+            return AnswerQuestion(self.model, quote)(query.text, passages)
 
     def _count_uses(self, scope: UserScope, chosen: Sequence[FoundMemory]) -> None:
         """Count a use of each returned record, because often used records fade more slowly. If

@@ -1,4 +1,6 @@
-"""Let a model score the question with each of the first memories, within a time limit."""
+"""Let a model score the question with each of the first memories, within limits of processor time
+and of the clock.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from time import monotonic
+from time import monotonic, thread_time
 
 from palimpsest import parallel
 from palimpsest.models.ports import Reranker
@@ -17,10 +19,16 @@ from palimpsest.text.analyser import term_set
 from palimpsest.text.sentences import is_question, sentences
 
 FIRST = 21  # how many of the best are read; a lower one rarely answers the question
-SECONDS = 0.4
+SECONDS = 0.4  # of processor time of the thread that reads
+PATIENCE = 1.2  # seconds by the clock; a busy machine gives the thread a third of its time
 GRACE = 0.05  # extra seconds in which a reranker that stops in time returns its scores
+FIRST_PART = 3  # texts; each following part has twice as many as the one before
 LONG = 200  # characters. Of a longer text only the best sentences are read.
 BEST_SENTENCES = 2
+RERANKER, PARTIAL = "reranker", "reranker: partial"
+"""The names in `degraded` of a reranker that read nothing, and of one that read fewer texts than it
+was given.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,27 +42,64 @@ class Reading:
     milliseconds: int = 0
 
     @property
-    def failed(self) -> bool:
-        """Whether it read fewer than it was given."""
-        return len(self.scores) < self.asked
+    def degraded(self) -> str | None:
+        """The name for `degraded` if not all memories were read, else None."""
+        if len(self.scores) == self.asked:
+            return None
+        return PARTIAL if self.scores else RERANKER
 
 
 def reading(reranker: Reranker | None, query: Query, memories: Sequence[FoundMemory]) -> Reading:
-    """Let the reranker read the memories. This ends in time and raises nothing, even if the
-    reranker hangs or fails.
+    """Let the reranker read the memories, best first. This ends in time and raises nothing, even if
+    the reranker hangs or fails. The scores that are known by then count.
     """
     begun = monotonic()
-    scores: Sequence[float] = ()
-    if reranker is not None and memories:
-        until = begun + SECONDS
-        texts = [passage(ranked, query) for ranked in memories]
-        task = parallel.begin(
-            partial(reranker.scores, query.first_person, texts, until=until), until=until + GRACE
-        )
-        with suppress(Exception):  # the libraries that run a model have errors of their own
-            scores = task.result()
+    texts = [passage(ranked, query) for ranked in memories]
+    scores = read_in_time(reranker, query.first_person, texts) if reranker else ()
     by_key = {one.candidate.key: score for one, score in zip(memories, scores, strict=False)}
     return Reading(by_key, len(memories), round((monotonic() - begun) * 1000))
+
+
+def read_in_time(reranker: Reranker, question: str, texts: Sequence[str]) -> tuple[float, ...]:
+    """Return the reranker's scores of the texts that it read in time, which are the first ones.
+    Raises nothing.
+    """
+    scores: list[float] = []
+    until = monotonic() + PATIENCE
+    if texts:
+        read = partial(_read_in_parts, reranker, question, texts, scores, until=until)
+        task = parallel.begin(read, until=until + GRACE)
+        with suppress(Exception):  # the libraries that run a model have errors of their own
+            task.result()
+    return tuple(scores)
+
+
+def _read_in_parts(
+    reranker: Reranker, question: str, texts: Sequence[str], scores: list[float], *, until: float
+) -> None:
+    """Add the scores of the texts to `scores`, part by part, so that a part that is too late loses
+    no other. A part is only as large as the processor time that is left allows.
+    """
+    began = before = thread_time()
+    size = FIRST_PART
+    while size > 0 and (part := texts[len(scores) : len(scores) + size]):
+        read = reranker.scores(question, part, until=until)
+        scores.extend(read)
+        if len(read) < len(part):
+            return
+        now = thread_time()
+        size = part_after(len(part), took=now - before, left=SECONDS - (now - began))
+        before = now
+
+
+def part_after(size: int, *, took: float, left: float) -> int:
+    """Return the size of the part after one of `size` texts that took so long. At most `left`
+    seconds may pass.
+    """
+    if left <= 0:
+        return 0
+    each = took / size
+    return 2 * size if each * 2 * size <= left else int(left / each)
 
 
 def passage(memory: FoundMemory, query: Query) -> str:

@@ -19,7 +19,7 @@ from palimpsest.vectors.ports import VectorStore
 
 if TYPE_CHECKING:
     from palimpsest.graph.ports import GraphEngine
-    from palimpsest.models.metered import ReportUsage
+    from palimpsest.models.ports import ReportUsage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -181,6 +181,27 @@ def is_question(sentence: str) -> bool:
     return bool(_QUESTION.search(sentence[-8:]))
 
 
+@cache
+def _question_without_mark() -> re.Pattern[str]:
+    """Return a pattern of the beginning of a question, after words such as "remind me" (`lead`) or
+    not.
+    """
+    words_, attached = patterns_by_writing("question_words")
+    leads, _ = patterns_by_writing("question_leads")
+    question = either(words_, attached).pattern
+    return re.compile(rf"{_OPENING}(?P<lead>(?:{'|'.join(leads)})\W+)?{question}")
+
+
+def asks(sentence: str) -> bool:
+    """Return whether the sentence asks. It may do so without a question mark: "where do I live",
+    or "Remind me where I live".
+    """
+    if is_question(sentence):
+        return True
+    begins = _question_without_mark().match(sentence.lower())
+    return begins is not None and (begins["lead"] is not None or not is_terminated(sentence))
+
+
 def is_filler(sentence: str, bag: frozenset[str]) -> bool:
     """Return whether a sentence with these words (`bag`) is a greeting, thanks or an offer of help,
     or has hardly a word.

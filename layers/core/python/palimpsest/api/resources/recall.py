@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any, Literal, NotRequired, cast
@@ -113,8 +115,8 @@ class RecallBody(Closed):
     rerank: Annotated[
         bool,
         Field(
-            description="Have a model read the first 24 found, for 400 ms at most, and put them in "
-            "order"
+            description="Have a model read the first 21 found, for 400 ms of processor time at "
+            "most, and put them in order"
         ),
     ] = True
 
@@ -228,6 +230,10 @@ class ModelUsage(TypedDict):
 
 
 class Recalled(FoundMemories):
+    recall_id: Annotated[
+        str,
+        Field(description="Names the recall for feedback; the same question and result have one"),
+    ]
     answer: Annotated[str | None, Field(description="Only if asked for; empty if nothing answers")]
     citations: Annotated[
         Sequence[str], Field(description="Ids of the memories that the answer rests on")
@@ -235,7 +241,10 @@ class Recalled(FoundMemories):
     method: Annotated[str | None, Field(description="model, or quoted: the memories' own words")]
     degraded: Annotated[
         Sequence[str],
-        Field(description="What could not take part: vector, search, reranker, answer"),
+        Field(
+            description="What could not take part: vector, search, reranker, answer. `reranker: "
+            "partial`: it had no time for all of the first memories"
+        ),
     ]
     usage: ModelUsage
     context: NotRequired[
@@ -260,8 +269,8 @@ def recall(service: Service, call: Call, *, user_id: UserId, body: RecallBody) -
     corrected are not returned as current. The following are left out: calls and results of this
     service's own tools, repetitions of the question, equal texts after the first (`times` counts
     them), and, with `session_id`, everything that this session's window still holds. With `answer`,
-    a model answers the question from the memories and cites them. If the reranker fails, is too
-    slow or is absent, the order of the searches stays. Its cost and effect are in the `trace` of
+    a model answers the question from the memories and cites them. A memory that the reranker does
+    not read in time is ranked without it. Its cost and effect are in the `trace` of
     `explain`. `degraded` names the parts that were unavailable.
     """
     return recalled(service.recall(call.user(user_id), body.asked()), user=user_id, body=body)
@@ -269,7 +278,7 @@ def recall(service: Service, call: Call, *, user_id: UserId, body: RecallBody) -
 
 def recalled(result: use_case.RecallResult, *, user: str, body: RecallBody) -> Recalled:
     """Return the answer to a recall request."""
-    answer = _recalled(result, user=user, asked=body.answer)
+    answer = _recalled(result, user=user, query=body.query, asked=body.answer)
     if body.format == "context":
         answer["context"] = format_as_context(
             result.memories, user=user, query=body.query, similarity=body.similarity
@@ -352,11 +361,17 @@ def _fields_of(record: Record) -> dict[str, Any]:
     }
 
 
-def _recalled(result: use_case.RecallResult, *, user: str, asked: bool) -> Recalled:
+def _recall_id(result: use_case.RecallResult, *, user: str, query: str) -> str:
+    found = json.dumps([user, query, *(memory.id for memory in result.memories)])
+    return "rec_" + hashlib.sha256(found.encode()).hexdigest()[:32]
+
+
+def _recalled(result: use_case.RecallResult, *, user: str, query: str, asked: bool) -> Recalled:
     """Return the answer to a recall. With `asked`, the caller wanted the question answered;
     `answer` is then "" if no memory answers it.
     """
     answer: Recalled = {
+        "recall_id": _recall_id(result, user=user, query=query),
         "answer": result.answer if asked else None,
         "citations": result.citations,
         "method": result.method,

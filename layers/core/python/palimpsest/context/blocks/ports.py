@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeVar
 
@@ -14,6 +14,9 @@ from palimpsest.profile.kinds import SectionKind
 from palimpsest.scope import SessionScope, UserScope
 
 ItemKind = RecordType | Literal["static", "message"]
+
+Shows = Callable[[str, int], bool]
+"""Returns whether a context shows a message, by its session and sequence number."""
 
 Content_co = TypeVar("Content_co", covariant=True)
 
@@ -100,7 +103,7 @@ class BlockContent:
 class Conversation:
     """A session as a block sees it: its user, its agent, and the configuration of its memory. The
     stable part of its contexts shows what was known at `frozen_at` (epoch milliseconds; None: now).
-    `shows` tells whether its contexts show a message, by its session and sequence number. It is
+    `shows` says whether its contexts show a message, by its session and sequence number. It is
     None if that is known only once a context is put together.
     """
 
@@ -109,7 +112,7 @@ class Conversation:
     config: Strategy
     agent: str | None = None
     frozen_at: int | None = None
-    shows: Callable[[str, int], bool] | None = None
+    shows: Shows | None = None
 
     @property
     def owner(self) -> UserScope:
@@ -145,3 +148,14 @@ def read_only(*_asked: object) -> None:
     not change.
     """
     raise ReadOnlyBlock("This block can't be changed from a conversation.")
+
+
+class SimilarMessages(Protocol):
+    def __call__(
+        self, owner: UserScope, text: str, *, k: int, least: float | None, shows: Shows | None
+    ) -> Sequence[Item]:
+        """Return the k past messages that are most similar to the text, the most similar first;
+        `score` is the similarity (-1..1), `least` the lowest similarity that counts (None: the
+        embedding model's own). Messages that the context `shows` anyway, and messages of deleted
+        and expired sessions, are left out. Raises `Unavailable` and `ModelFailed`.
+        """

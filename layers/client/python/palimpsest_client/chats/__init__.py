@@ -1,0 +1,1 @@
+"""Reads conversations from exports of chat products and from text files."""

@@ -1,0 +1,66 @@
+"""Conversations of an export of Claude (`conversations.json`)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from palimpsest_client.chats.conversation import JSON, Chat, message, path_to, time_of
+
+ROLES = {"human": "user", "assistant": "assistant"}
+
+
+def is_claude(row: Any) -> bool:
+    return isinstance(row, Mapping) and isinstance(row.get("chat_messages"), list)
+
+
+def chat_of(row: Mapping[str, Any]) -> Chat:
+    """Return a conversation of the export. Of edited questions, the branch with the newest message
+    is read.
+    """
+    given = [each for each in row["chat_messages"] if isinstance(each, Mapping)]
+    shown = _branch(given, row.get("current_leaf_message_uuid"))
+    left_out = Counter[str]()
+    if len(shown) < len(given):
+        left_out["other branches"] = len(given) - len(shown)
+    read = [_read(each, left_out) for each in shown]
+    known = row.get("uuid")
+    name = f"claude-{known}" if known else None
+    return Chat(
+        name, [each for each in read if each is not None], str(row.get("name") or ""), left_out
+    )
+
+
+def _branch(
+    messages: Sequence[Mapping[str, Any]], current: str | None
+) -> Sequence[Mapping[str, Any]]:
+    """Return the messages from the first one to the current one, or to the newest one. Exports
+    without the messages' parents are lists without branches.
+    """
+    by_id = {str(each.get("uuid")): each for each in messages}
+    is_tree = len(by_id) == len(messages) and any(
+        each.get("parent_message_uuid") in by_id for each in messages
+    )
+    if not is_tree:
+        return messages
+    newest = max(by_id, key=lambda key: str(by_id[key].get("created_at") or ""))
+    parents = {key: each.get("parent_message_uuid") for key, each in by_id.items()}
+    return [by_id[key] for key in path_to(current if current in by_id else newest, parents)]
+
+
+def _read(given: Mapping[str, Any], left_out: Counter[str]) -> JSON | None:
+    role = ROLES.get(str(given.get("sender")))
+    blocks = [each for each in given.get("content") or () if isinstance(each, Mapping)]
+    said = [str(each.get("text") or "").strip() for each in blocks if each.get("type") == "text"]
+    left_out["calls of tools and thoughts"] += len(blocks) - len(said)
+    files = given.get("files") or ()
+    left_out["pictures and files"] += len(given.get("attachments") or ()) + len(files)
+    if not blocks:
+        said = [str(given.get("text") or "").strip()]
+    text = "\n\n".join(each for each in said if each)
+    if role is None or not text:
+        return None
+    id_ = given.get("uuid")
+    at = time_of(given.get("created_at"))
+    return message(role, text, at=at, id_=id_ if isinstance(id_, str) else None)

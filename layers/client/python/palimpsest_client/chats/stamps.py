@@ -1,0 +1,69 @@
+"""Times at the beginning of lines, as messengers and chat logs write them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Literal
+
+from palimpsest_client.chats.conversation import time_of
+
+DayOrder = Literal["day-first", "month-first"]
+_DAY = r"(?P<a>\d{1,4})[./-](?P<b>\d{1,2})[./-](?P<c>\d{1,4})"
+_CLOCK = (
+    r"(?P<h>\d{1,2}):(?P<m>\d{2})(?::(?P<s>\d{2}))?(?:[.,]\d+)?\s*(?P<half>[AaPp]\.?\s?[Mm]\.?)?"
+)
+STAMP = re.compile(rf"\[?{_DAY}(?:,?\s+|T){_CLOCK}(?P<zone>Z|[+-]\d\d:?\d\d)?\]?(?:\s+-)?\s+")
+CLOCK = re.compile(r"[\[(]\d{1,2}:\d{2}(?::\d{2})?[\])]\s+")
+"""A time without a day, which is left out."""
+YEAR = 4  # digits
+CENTURY = 2000
+NOON = 12
+
+
+class AmbiguousDays(ValueError):
+    """Days of a file may be read in two ways, and nothing in it decides between them."""
+
+
+def order_of(stamps: Iterable[re.Match[str]], given: DayOrder | None, place: str) -> DayOrder:
+    """Return the order of day and month in the stamps of a file. A number above 12 decides. Raises
+    `AmbiguousDays`.
+    """
+    if given is not None:
+        return given
+    first = second = 0
+    doubtful = ""
+    for found in stamps:
+        if len(found["a"]) == YEAR:
+            continue
+        first, second = max(first, int(found["a"])), max(second, int(found["b"]))
+        doubtful = doubtful or found[0].strip()
+    if first > NOON or not doubtful or "." in doubtful.split()[0]:
+        return "day-first"
+    if second > NOON:
+        return "month-first"
+    raise AmbiguousDays(
+        f"{place}: {doubtful!r} can be read in two ways. Say --dates day-first or --dates "
+        "month-first."
+    )
+
+
+def time_in(found: re.Match[str], order: DayOrder) -> str | None:
+    """Return the time of a stamp in RFC 3339, or None if there is no such time. A time without an
+    offset is in this machine's time.
+    """
+    a, b, c = int(found["a"]), int(found["b"]), int(found["c"])
+    if len(found["a"]) == YEAR:
+        year, month, day = a, b, c
+    else:
+        day, month = (a, b) if order == "day-first" else (b, a)
+        year = c if len(found["c"]) == YEAR else CENTURY + c
+    hour = int(found["h"])
+    if found["half"]:
+        hour = hour % NOON + (NOON if found["half"][0] in "Pp" else 0)
+    try:
+        at = datetime(year, month, day, hour, int(found["m"]), int(found["s"] or 0))  # noqa: DTZ001 - the zone follows
+    except ValueError:
+        return None
+    return time_of(at.isoformat() + (found["zone"] or ""))
