@@ -143,6 +143,7 @@ HARMLESS = [
     "The pin is loose.",
     "The museum opens with 300 paintings.",
     "My shop opens at 0900.",
+    "My locker number is 7741.",
     "My safe is from 1998.",
     "I log in with Google.",
     "I study cryptography, RSA2048 is my favourite.",

@@ -31,6 +31,10 @@ Used = tuple[int, int, str]
 """Beginning and end of a secret, and the reason why it is one."""
 
 _STOP = re.compile(r"[.!?]\s+(?=[A-ZÀ-Þ])|\n")
+_NOT_COUNTED = (
+    r"(?:(?!\b(?:number|no\b|nr\b|nummer|numéro|número|id\b|size|price|cost|model))[^\d.!?\n])"
+)
+"""A character between a lock and its code, but not before "number": "my locker number is 12"."""
 _LOCK_VALUE = r"(?!(?:19|20)\d\d(?!\d))\d{4,8}|\d{1,2}(?:-\d{1,2}){2,5}"
 _PAIR_WITH_MAIL = Sought(r"[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{2,64}:(?P<value>[^\s/:;,]{4,64})")
 _PAIR_OF_LABELS = Sought(
@@ -66,7 +70,7 @@ def _used_password() -> Sought:
 def _locked() -> Sought:
     """A number to which something that locks is set: "the keypad takes 5567"."""
     return Sought(
-        rf"(?<!\w)(?:{phrases('locks')})(?!\w)[^\d.!?\n]{{0,30}}?(?<!\w)"
+        rf"(?<!\w)(?:{phrases('locks')})(?!\w){_NOT_COUNTED}{{0,30}}?(?<!\w)"
         rf"(?:{phrases('set_to')})[ \t]*:?[ \t]+(?P<value>{_LOCK_VALUE})(?=[ \t]*(?:[.,;:!?)#]|$))"
         rf"|(?<!\w)(?:{phrases('set_to')})[ \t]+(?P<typed>\d{{4,8}}#)",
         re.IGNORECASE | re.MULTILINE,

@@ -11,7 +11,7 @@ from palimpsest.text.analyser import function_words
 MOST_WORDS = 24  # most words of a passphrase
 PASSPHRASE = 4  # this many words are a passphrase, whatever the first word is
 LEAST_CODE, LEAST_KEY, LEAST_PASSWORD = 3, 8, 4
-LEAST_LETTERS, LEAST_DIGITS = 4, 2  # of a token that is no word
+LEAST_LETTERS, LEAST_DIGITS = 4, 2  # of a token that isn't a word
 TOKEN = re.compile(r"\S+")
 AROUND = ".,;:)]}>\"'”’»`*"
 NOT_SAID = re.compile(
