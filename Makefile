@@ -134,8 +134,14 @@ secrets: $(DONE)/infra ## Show or set what becomes of secrets in messages (ARGS=
 redrive: $(DONE)/infra ## Send what failed from the dead-letter queues through the queues again
 	@$(PYTHON) -m infra.operate.redrive $(ARGS)
 
-restore: $(DONE)/infra ## Restore the tables to one second beside those in use: ARGS="--at 2026-01-05T09:00:00Z"
+manifest: $(DONE)/infra ## Write a digest of every row of the tables: ARGS="--out tables.manifest"
+	@$(PYTHON) -m infra.operate.manifest $(ARGS)
+
+restore: $(DONE)/infra ## Restore the tables to one second, check every row, and let them serve: ARGS="--at 2026-01-05T09:00:00Z"
 	@$(PYTHON) -m infra.operate.restore $(ARGS)
+
+rollback: $(DONE)/infra ## Let the functions go back to the versions before the last deployment (after `cdk deploy -c deploy=canary`)
+	@$(PYTHON) -m infra.operate.rollback $(ARGS)
 
 reindex: $(DONE)/infra ## Build the search index anew from the tables, while everything goes on
 	@$(PYTHON) -m infra.operate.reindex $(ARGS)
@@ -149,10 +155,11 @@ lock: $(DONE)/infra ## Resolve the requirements files again (ARGS=--upgrade for 
 		-o layers/builtin/requirements.txt
 	@$(COMPILE) --group graph -o layers/graph/requirements.txt
 	@$(COMPILE) --group tokens -c layers/runtime/requirements.txt -o layers/tokens/requirements.txt
+	@$(COMPILE) --group traces -c layers/runtime/requirements.txt -o layers/traces/requirements.txt
 	@$(COMPILE) layers/client/pyproject.toml -c layers/runtime/requirements.txt -c layers/models/requirements.txt \
 		-o layers/client/requirements.txt
 	@$(COMPILE) --group dev -c layers/runtime/requirements.txt -c layers/models/requirements.txt \
-		-c layers/builtin/requirements.txt -c layers/graph/requirements.txt -c layers/tokens/requirements.txt \
+		-c layers/builtin/requirements.txt -c layers/graph/requirements.txt -c layers/tokens/requirements.txt -c layers/traces/requirements.txt \
 		-c layers/client/requirements.txt -o requirements-dev.txt
 	@$(COMPILE) --group infra -c requirements-dev.txt -o requirements-infra.txt
 	@$(COMPILE) --group local -o requirements-local.txt
@@ -162,6 +169,12 @@ lock: $(DONE)/infra ## Resolve the requirements files again (ARGS=--upgrade for 
 			-r layers/runtime/requirements.txt -r layers/models/requirements.txt -r layers/builtin/requirements.txt \
 			-r layers/graph/requirements.txt -r layers/tokens/requirements.txt -r layers/client/requirements.txt; \
 	done; done
+
+release: setup ## Build wheels, assembly, bill of materials, notes and checksums of this version, into .build/releases
+	@$(PYTHON) -m infra.release
+
+fixture: setup ## Keep data that this version writes in tests/releases, for the releases after it to read
+	@$(PYTHON) -m tests.releases.write
 
 sbom: setup ## Write the bill of materials of what is shipped: CycloneDX, from the locks, into .build/sbom.cdx.json
 	@$(PYTHON) -m infra.dependencies sbom
@@ -202,4 +215,4 @@ $(DONE)/ranks: layers/runtime/ranks.py $(DONE)/dev
 	@touch $@
 
 .PHONY: help start stop reset logs sam demo setup engines test lint type imports docs audit unit infra contract adapters e2e stacks searches test-deep bench train cost client format \
-	synth api-key secrets key redrive restore reindex lock sbom catalogue clean
+	synth api-key secrets key redrive manifest restore rollback reindex lock release fixture sbom catalogue clean

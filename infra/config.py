@@ -2,11 +2,14 @@
 choose.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
+from infra.bedrock import Bedrock, bedrock_of, of_bedrock
 from infra.layer_build import ON_AWS, Wheels, on_this_machine
+from infra.traces import Traces, traces_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +53,37 @@ class DomainSize:
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """The model that makes vectors, and the dimension of the vectors."""
+    """The model that makes vectors, the dimension of the vectors, and who runs the model: a
+    function itself, the model server, or Amazon Bedrock.
+    """
 
     model: str
     dimension: int
+    runs: Literal["here", "server", "bedrock"] = "server"
 
 
-BUILTIN = Embedding("bge-small-en-v1.5-int8", 384)
+BUILTIN = Embedding("bge-small-en-v1.5-int8", 384, "here")
 OPENAI = Embedding("text-embedding-3-small", 1_536)
-EMBEDDINGS = {"builtin": BUILTIN, "openai": OPENAI}
-"""The embedding models by the value of `embedding` in the context: a model that ships with the
-functions, or one of the model server.
-"""
+EMBEDDINGS = {
+    "builtin": BUILTIN,
+    "openai": OPENAI,
+    "titan": Embedding("amazon.titan-embed-text-v2:0", 1_024, "bedrock"),
+    "cohere": Embedding("cohere.embed-multilingual-v3", 1_024, "bedrock"),
+}
+"""The embedding models by the value of `embedding` in the context."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredTable:
+    """A table that was restored from a backup and serves in place of the stack's own. `stream` is
+    the ARN of its stream, or empty.
+    """
+
+    name: str
+    stream: str = ""
+
+
+TABLES = ("Tenants", "Sessions", "Memories")
 LOCAL = "local"
 LOG_DAYS = (1, 3, 5, 7, 14, 30, 60, 90, 180, 365)
 """The days for which CloudWatch can keep logs, up to a year."""
@@ -87,6 +109,7 @@ class Stage:
     search: SearchTier
     domain: DomainSize
     embedding: Embedding
+    restored: Mapping[str, RestoredTable] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +121,13 @@ class Choices:
     openai_base_url: str = ""  # empty: OpenAI's own
     chat_model: str = "gpt-4.1-nano"
     models: tuple[str, ...] = ()  # models that callers may name besides this one
+    bedrock: Bedrock = field(default_factory=Bedrock)
+    traces: Traces = field(default_factory=Traces)
     jwt_issuer: str = ""
     jwt_audience: tuple[str, ...] = ()
     alarm_email: str = ""
     budget_usd: int = 50  # US dollars a month for the whole account; 0: no budget
+    has_canary: bool = False  # new versions get a tenth of the calls first
 
 
 def _local() -> Stage:
@@ -164,7 +190,8 @@ def _nothing(_: str) -> None:
 
 def stage_named(name: str, context: Callable[[str], Any] = _nothing) -> Stage:
     """Return the stage with that name. The CDK context may set its `search`, its `embedding`, the
-    server's model, how long logs are kept, and that no data is kept.
+    server's model, how long logs are kept, that no data is kept, and the restored tables that
+    serve.
     """
     if name not in STAGES:
         raise SystemExit(f"There is no stage {name!r}; the stages are {', '.join(STAGES)}.")
@@ -175,6 +202,7 @@ def stage_named(name: str, context: Callable[[str], Any] = _nothing) -> Stage:
         embedding=_embedding(context) or stage.embedding,
         log_days=_log_days(context) or stage.log_days,
         keeps_data=stage.keeps_data and _keeps_data(context),
+        restored=_restored(context(tables_context(name))),
     )
     if stage.search not in get_args(SearchTier):
         raise SystemExit(f"The context `search` is one of {', '.join(get_args(SearchTier))}.")
@@ -183,6 +211,23 @@ def stage_named(name: str, context: Callable[[str], Any] = _nothing) -> Stage:
             "The embedded index is only for the stage `local`: functions in AWS share no file."
         )
     return stage
+
+
+def tables_context(stage: str) -> str:
+    """Return the key in the CDK context under which `make restore` writes the tables that serve."""
+    return f"tables:{stage}"
+
+
+def _restored(tables: Any) -> Mapping[str, RestoredTable]:
+    """Return the restored tables by the names of the stack's own. The context has all of them or
+    none, because they hold parts of the same data.
+    """
+    if not tables:
+        return {}
+    given = json.loads(tables) if isinstance(tables, str) else tables
+    if set(given) != set(TABLES):
+        raise SystemExit(f"The context of restored tables names {', '.join(TABLES)}.")
+    return {name: RestoredTable(**table) for name, table in given.items()}
 
 
 def _log_days(context: Callable[[str], Any]) -> int | None:
@@ -211,7 +256,8 @@ def _embedding(context: Callable[[str], Any]) -> Embedding | None:
     if kind and kind not in EMBEDDINGS:
         raise SystemExit(f"The context `embedding` is one of {', '.join(EMBEDDINGS)}.")
     if not model:
-        return EMBEDDINGS[kind] if kind else None
+        found = EMBEDDINGS[kind] if kind else None
+        return _without_a_key(found, context)
     if kind == "builtin" or model == BUILTIN.model:
         raise SystemExit(
             "The context `embedding_model` names a model of the server, which `embedding=builtin` "
@@ -222,7 +268,18 @@ def _embedding(context: Callable[[str], Any]) -> Embedding | None:
             "The context `embedding_model` needs `embedding_dimension`: how many numbers a vector "
             "has."
         )
-    return Embedding(model, int(dimension))
+    return _without_a_key(Embedding(model, int(dimension)), context)
+
+
+def _without_a_key(found: Embedding | None, context: Callable[[str], Any]) -> Embedding | None:
+    """Return the embedding model. Refuse a model of the model server if the server is Bedrock's,
+    which speaks of embeddings in another way.
+    """
+    if found is not None and found.runs == "server" and context("models_from") == "bedrock":
+        raise SystemExit(
+            "With the context `models_from=bedrock`, `embedding` is `builtin`, `titan` or `cohere`."
+        )
+    return found
 
 
 def stack_name(stage: str) -> str:
@@ -241,7 +298,24 @@ def choices(context: Callable[[str], Any]) -> Choices:
     models = tuple(
         name for each in str(context("models") or "").split(",") if (name := each.strip())
     )
-    return Choices(**given, models=models, budget_usd=_budget(context), **_jwt(context))
+    bedrock = bedrock_of(context)
+    if bedrock.chats:
+        given = of_bedrock(given, models)
+    return Choices(
+        **given,
+        models=models,
+        bedrock=bedrock,
+        traces=traces_of(context),
+        budget_usd=_budget(context),
+        has_canary=_has_canary(context),
+        **_jwt(context),
+    )
+
+
+def _has_canary(context: Callable[[str], Any]) -> bool:
+    if (context("deploy") or "all") not in ("all", "canary"):
+        raise SystemExit("The context `deploy` is `all` or `canary`.")
+    return bool(context("deploy") == "canary")
 
 
 def _budget(context: Callable[[str], Any]) -> int:

@@ -15,8 +15,10 @@ from aws_cdk import aws_lambda_event_sources as sources
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from infra.config import BUILTIN, Choices, Stage, stack_name, tenant_jobs_at_once
+from infra.config import Choices, Stage, stack_name, tenant_jobs_at_once
 from infra.parts.accepted import accept
+from infra.parts.bedrock import grant_chat, grant_invoking, grant_reranking
+from infra.parts.canary import Canary
 from infra.parts.contents import ADD, EXPORTS, LIST, PASSING, READ, REMOVE, Contents
 from infra.parts.http_api import HttpFront, asking
 from infra.parts.layers import Layers
@@ -38,12 +40,21 @@ from infra.parts.streams import (
     follow,
 )
 from infra.parts.tables import DELETES, READS, WRITES, Tables
+from infra.parts.traces import grant_spans
+from infra.traces import UNTRACED, XRAY
 
 MODEL_KEY = "OPENAI_KEY_PARAMETER"
 """The environment variable that names the key of the model server."""
 SHARE = "TENANT_JOBS_AT_ONCE"
 STORES = ("TENANTS_TABLE", "SESSIONS_TABLE", "MEMORIES_TABLE", "CONTENTS_BUCKET")
-SERVER = (MODEL_KEY, "OPENAI_BASE_URL")
+SERVER = (
+    "MODELS_FROM",
+    MODEL_KEY,
+    "OPENAI_BASE_URL",
+    "BEDROCK_REGION",
+    "BEDROCK_PROFILE",
+    "BEDROCK_URL",
+)
 CHATTING = (*SERVER, "CHAT_MODEL")
 SEARCHING = (*SERVER, "SEARCH_URL", "EMBEDDING_MODEL", "EMBEDDING_DIMENSION")
 INDEXED = ("SESSIONS_TABLE", "MEMORIES_TABLE", *SEARCHING)
@@ -51,6 +62,8 @@ WHOLE_CPU_MB = 1769
 """With this memory, a function has a whole processor. `embed` has it because `sessions` waits for
 its vectors. `memories` has it because two models and two graphs are in its memory at once.
 """
+GOES_BACK_ON = ("ServerErrors", "Latency", "DeadLetters", "Parked", "StreamLag", "SweepErrors")
+"""The alarms on which a canary goes back."""
 REQUEST_SECONDS = 29  # the HTTP API itself gives up after 30
 LINES = {"summarize": Line(seconds=90), "extract": Line(seconds=90), "sweep": Line(seconds=90)}
 INDEXING = {"embed": Line(seconds=60, batch=10, receives=50), "reindex": Line(seconds=90)}
@@ -73,6 +86,7 @@ class Palimpsest(Stack):
         self._choices = choices
         self._key = self._encryption_key()
         self._layers = Layers(self, stage=stage)
+        self._tracing = self._layers.traces(choices.traces.layer) if choices.traces.sink else []
         self.tables = Tables(self, stage=stage, key=self._key)
         self.contents = Contents(self, stage=stage, key=self._key)
         self.search = Search(self, stage=stage, key=self._key)
@@ -117,7 +131,7 @@ class Palimpsest(Stack):
     def _environment(self) -> dict[str, str]:
         """Return every environment variable that a function may have."""
         tables, embedding, choices = self.tables, self._stage.embedding, self._choices
-        named = {f"{table.node.id.upper()}_TABLE": table.table_name for table in tables.all}
+        named = {f"{name}_TABLE": table.table_name for name, table in tables.by_name.items()}
         return (
             named
             | _urls(self._queues_by_name)
@@ -131,12 +145,17 @@ class Palimpsest(Stack):
                 "MODELS": ",".join(
                     dict.fromkeys((choices.chat_model, *choices.models))
                 ),  # models that callers may name
+                "MODELS_FROM": choices.bedrock.models_from,
                 "OPENAI_BASE_URL": choices.openai_base_url,
+                "BEDROCK_REGION": choices.bedrock.region,
+                "BEDROCK_PROFILE": choices.bedrock.profile,
+                "BEDROCK_URL": choices.bedrock.url,
+                "RERANK_MODEL": choices.bedrock.reranker,
                 "REFUSALS_ANSWERED": str(self._stage.sizes.refusals_answered),
                 "JWT_ISSUER": choices.jwt_issuer,
                 "JWT_AUDIENCE": ",".join(choices.jwt_audience),
                 SHARE: str(tenant_jobs_at_once(self._stage.sizes.worker_concurrency)),
-                MODEL_KEY: self.key_parameter,
+                MODEL_KEY: "" if choices.bedrock.chats else self.key_parameter,
             }
         )
 
@@ -154,28 +173,53 @@ class Palimpsest(Stack):
         sends_to_itself: bool = False,
     ) -> PythonFunction:
         """Return a function that has those environment variables."""
+        traces, tracing, endpoint = self._choices.traces, self._tracing, ""
+        if name in UNTRACED:
+            tracing = []
+        else:
+            endpoint = traces.endpoint(self.region)
         function = PythonFunction(
             self,
             name,
             stage=self._stage,
-            layers=[*self._layers.every, *layers],
+            layers=[*self._layers.every, *layers, *tracing],
             timeout_seconds=seconds,
             memory_mb=memory_mb,
-            environment={variable: self._variables[variable] for variable in variables},
+            environment={
+                **{variable: self._variables[variable] for variable in variables},
+                "TRACES_ENDPOINT": endpoint,
+                "TRACES_SHARE": traces.share,
+            },
             key=self._key,
             sends_to_itself=sends_to_itself,
+            has_alias=self._choices.has_canary,
         )
         self.functions[name] = function
         if self._asks_server(name, variables):
             self._grant_openai_key(function.role)
+        self._grant_bedrock(name, variables, function.role)
+        if endpoint and traces.sink == XRAY:
+            grant_spans(function.role)
         return function
 
     def _asks_server(self, name: str, variables: Sequence[str]) -> bool:
-        """Return whether a function calls the model server, and so reads its key. The function
-        `sessions` never does: `embed` makes its vectors.
+        """Return whether a function calls a model server with a key, and so reads the key. The
+        function `sessions` never does: `embed` makes its vectors.
         """
-        embeds = name in INDEXING and self._stage.embedding != BUILTIN
-        return MODEL_KEY in variables and (embeds or "CHAT_MODEL" in variables)
+        embeds = name in INDEXING and self._stage.embedding.runs == "server"
+        asks = MODEL_KEY in variables and (embeds or "CHAT_MODEL" in variables)
+        return asks and not self._choices.bedrock.chats
+
+    def _grant_bedrock(self, name: str, variables: Sequence[str], role: iam.Role) -> None:
+        """Let a function call the models of Bedrock that it uses, and no others."""
+        bedrock = self._choices.bedrock
+        if bedrock.chats and "CHAT_MODEL" in variables:
+            grant_chat(role, (self._choices.chat_model, *self._choices.models), bedrock)
+        embeds = name in INDEXING or name == "memories"
+        if embeds and self._stage.embedding.runs == "bedrock":
+            grant_invoking(role, (self._stage.embedding.model,), bedrock)
+        if bedrock.reranker and "RERANK_MODEL" in variables:
+            grant_reranking(role, bedrock.reranker, bedrock)
 
     def _add_front(self) -> None:
         """Add the HTTP API and its functions."""
@@ -189,7 +233,7 @@ class Palimpsest(Stack):
         self.front = HttpFront(
             self, stage=self._stage, key=self._key, authorizer=self._authorizer()
         )
-        self.front.route({name: function.function for name, function in functions.items()})
+        self.front.route({name: function.serving for name, function in functions.items()})
 
     def _add_sessions(self) -> PythonFunction:
         tables, variables = self.tables, (*STORES, *SEARCHING, "MODELS")
@@ -208,7 +252,8 @@ class Palimpsest(Stack):
         return sessions
 
     def _add_memories(self) -> PythonFunction:
-        tables, variables = self.tables, dict.fromkeys((*STORES, *SEARCHING, *CHATTING, "MODELS"))
+        used = (*STORES, *SEARCHING, *CHATTING, "MODELS", "RERANK_MODEL")
+        tables, variables = self.tables, dict.fromkeys(used)
         layers = [*self._layers.embedding, *self._layers.graph]
         memories = self._function(
             "memories", *variables, seconds=REQUEST_SECONDS, memory_mb=WHOLE_CPU_MB, layers=layers
@@ -238,7 +283,7 @@ class Palimpsest(Stack):
         )
         if not takes_tokens:
             self.tables.grant_keys(authorize.role)
-        return asking(authorize.function)
+        return asking(authorize.serving)
 
     def _add_workers(self) -> None:
         """Add the functions that streams, queues and the schedule start."""
@@ -276,7 +321,7 @@ class Palimpsest(Stack):
         self.contents.grant(sweep.role, READ, ADD, REMOVE, LIST)
         every_minute = events.Schedule.rate(Duration.minutes(1))
         target = targets.LambdaFunction(
-            sweep.function, retry_attempts=0, max_event_age=Duration.minutes(1)
+            sweep.serving, retry_attempts=0, max_event_age=Duration.minutes(1)
         )
         events.Rule(self, "Round", schedule=every_minute, targets=[target])
 
@@ -309,9 +354,9 @@ class Palimpsest(Stack):
         self.tables.grant_usage(embed.role)
         self.tables.grant(embed.role, self.tables.memories, READS, ["dynamodb:UpdateItem"])
         self.search.grant(embed.role, makes_indexes=True)
-        self._have_embedded(embed.function)
+        self._have_embedded(embed.serving)
 
-    def _have_embedded(self, embed: lambda_.Function | None) -> None:
+    def _have_embedded(self, embed: lambda_.IFunction | None) -> None:
         """Let the function `sessions` ask `embed` for vectors. `sessions` itself contains no model
         and may read no key, because every turn calls it.
         """
@@ -361,9 +406,9 @@ class Palimpsest(Stack):
         searched = bool(self.search.url)
         messages = [NEW_MESSAGES, GONE_MESSAGES] if searched else [NEW_MESSAGES]
         changes = [NEW_JOBS, FAILED_JOBS, NEW_COMPACTIONS, *messages]
-        follow(self.tables.sessions, dispatch.function, filters=changes, parked=self.queues.parked)
+        follow(self.tables.sessions, dispatch.serving, filters=changes, parked=self.queues.parked)
         changes = [CHANGED_RECORDS if searched else NEW_RECORDS, GONE_RECORDS, MOVED_POINTERS]
-        follow(self.tables.memories, dispatch.function, filters=changes, parked=self.queues.parked)
+        follow(self.tables.memories, dispatch.serving, filters=changes, parked=self.queues.parked)
         accept(
             dispatch.role,
             "IAM5[Resource::*]",
@@ -400,7 +445,7 @@ class Palimpsest(Stack):
 
     def _receive(self, worker: PythonFunction, queue: sqs.Queue, line: Line) -> None:
         """Let the function receive the messages of the queue."""
-        worker.function.add_event_source(
+        worker.serving.add_event_source(
             sources.SqsEventSource(
                 queue, batch_size=line.batch, report_batch_item_failures=True,
                 max_concurrency=self._stage.sizes.worker_concurrency,
@@ -427,6 +472,24 @@ class Palimpsest(Stack):
         monitoring.watch_tables(self.tables)
         if self.search.domain is not None:
             monitoring.watch_domain(self.search.domain_name, volume_gb=self._stage.domain.volume_gb)
+        if self._choices.has_canary and self._stage.is_on_aws:
+            alarms = [monitoring.alarms[name] for name in GOES_BACK_ON]
+            Canary(self, functions=dict(self.functions), smoke=self._smoke(), alarms=alarms)
+
+    def _smoke(self) -> PythonFunction:
+        """Return the function that asks each new version once. It needs no library of ours."""
+        return PythonFunction(
+            self,
+            "smoke",
+            stage=self._stage,
+            layers=(),
+            timeout_seconds=60,
+            memory_mb=256,
+            environment={},
+            key=self._key,
+            sends_to_itself=False,
+            has_alias=False,
+        )
 
     def _add_outputs(self) -> None:
         """Write the outputs, which callers, operators and tests need to know about a deployed
@@ -446,14 +509,15 @@ class Palimpsest(Stack):
             "DeadLettersUrl": self.queues.dead_letters.queue_url,
             "EventsQueueUrl": self.queues.events.queue_url,
             "ParkedQueueUrl": self.queues.parked.queue_url,
-            "OpenAiKeyParameter": self.key_parameter,
         }
+        if not self._choices.bedrock.chats:
+            outputs["OpenAiKeyParameter"] = self.key_parameter
         outputs |= {
             f"{name.capitalize()}QueueUrl": queue.queue_url
             for name, queue in self.queues.of.items()
         }
         outputs |= {
-            f"{name.capitalize()}Function": function.function.function_name
+            f"{name.capitalize()}Function": function.serving.function_name
             for name, function in self.functions.items()
         }
         if self._key is not None:

@@ -25,9 +25,13 @@ import pytest
 
 from infra import paths
 from infra.local import saved_state
+from infra.local.deploy import CONTEXT_FILE
 from infra.operate import target
+from infra.operate.manifest import TABLES
+from infra.operate.target import Target
 from tests.e2e.stack import PATIENCE, eventually, folder_of_its_own, processes_of
 from tests.engines.loopback import free_port
+from tests.unit.api.handlers import load
 
 pytestmark = [pytest.mark.e2e, pytest.mark.own_stack]
 LAYERS = sum(1 for folder in paths.LAYERS.iterdir() if folder.is_dir())
@@ -41,15 +45,15 @@ class Local:
 
     folder: Path
 
-    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
-        told = os.environ | {"PALIMPSEST_LOCAL_DIR": str(self.folder)}
+    def run(self, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        told = os.environ | {"PALIMPSEST_LOCAL_DIR": str(self.folder)} | environment
         line = [sys.executable, "-m", *command]
         return subprocess.run(
             line, env=told, cwd=paths.PROJECT, check=False, capture_output=True, text=True
         )
 
-    def start(self, port: int | str = "") -> str:
-        done = self.run("infra.local", "start", "--port", str(port))
+    def start(self, port: int | str = "", **environment: str) -> str:
+        done = self.run("infra.local", "start", "--port", str(port), **environment)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -95,16 +99,34 @@ class Local:
         answer = self.call("POST", "/v1/users/sarah/memories/search", asked)[1]
         return [memory["content"] for memory in answer.get("memories", ())]
 
-    def items(self, table: str, session: str) -> list[Any]:
-        """The items of a session of `make start`'s tenant, in a table of that name."""
-        dynamodb = target.local_session(self.folder).client(
-            "dynamodb", endpoint_url=self.endpoint["aws_endpoint"]
-        )
-        values = {":pk": {"S": f"local#{session}"}}
-        found: list[Any] = dynamodb.query(
+    @property
+    def place(self) -> Target:
+        session = target.local_session(self.folder)
+        return Target(self.endpoint["stack"], session, self.endpoint["aws_endpoint"])
+
+    @property
+    def tables(self) -> dict[str, str]:
+        """The tables that serve, by the outputs that name them."""
+        return {name: of for name, of in self.place.outputs().items() if name in TABLES}
+
+    @property
+    def live_models(self) -> dict[str, str]:
+        """The chat model with which each function serves that knows one."""
+        client, found = self.place.client("lambda"), {}
+        for name, function in self.place.outputs().items():
+            if function.endswith(":live"):
+                configuration = client.get_function_configuration(FunctionName=function)
+                found[name] = configuration["Environment"]["Variables"].get("CHAT_MODEL", "")
+        return {name: model for name, model in found.items() if model}
+
+    def delete(self, table: str, session: str) -> None:
+        """Delete all items of a session of `make start`'s tenant."""
+        values, dynamodb = {":pk": {"S": f"local#{session}"}}, self.place.client("dynamodb")
+        found = dynamodb.query(
             TableName=table, KeyConditionExpression="pk = :pk", ExpressionAttributeValues=values
         )["Items"]
-        return found
+        for item in found:
+            dynamodb.delete_item(TableName=table, Key={name: item[name] for name in ("pk", "sk")})
 
     @property
     def last_snapshot(self) -> float:
@@ -238,20 +260,74 @@ def test_nobody_else_can_read_what_the_stack_stores_or_logs(local: Local, greeti
     assert [path for path in written if not path.is_symlink() and path.stat().st_mode & 0o077] == []
 
 
-def test_the_tables_are_restored_beside_those_in_use_and_an_earlier_second_is_refused(
-    local: Local, greeting: str
-) -> None:
-    assert local.append_turn(1, session="restored") == 201
-    done = local.run("infra.operate.restore")
+def restored_tables(local: Local, manifest: Path) -> str:
+    """Restore the tables beside those in use, and return the moment that ends their names."""
+    kept = ("--out", str(manifest))
+    assert local.run("infra.operate.manifest", *kept).returncode == 0
+    done = local.run("infra.operate.restore", "--only-tables", "--manifest", str(manifest))
+    if "do not serve" in done.stderr:  # a worker wrote in the meantime
+        return ""
     assert done.returncode == 0, done.stdout + done.stderr
-    restored = dict(line.split(" -> ") for line in done.stdout.splitlines()[1:])
-    (sessions,) = (name for name in restored if "Sessions" in name)
-    assert len(restored) == 3
-    assert len(local.items(restored[sessions], "restored")) > 2
-    assert local.items(restored[sessions], "restored") == local.items(sessions, "restored")
+    return done.stdout.rpartition("-restored-")[2].partition(":")[0]
+
+
+def test_a_drill_lost_conversations_are_restored_into_service(
+    local: Local, greeting: str, tmp_path: Path
+) -> None:
+    assert local.append_turn(1, session="lost") == 201
+    before, tables = local.history("lost"), local.tables
+    moments: list[str] = []
+
+    def are_restored() -> str:
+        moments.append(restored_tables(local, tmp_path / "rows"))
+        return moments[-1]
+
+    eventually(are_restored)
+    local.delete(tables["SessionsTable"], "lost")
+    assert local.call("GET", "/v1/sessions/lost/messages")[0] == HTTPStatus.NOT_FOUND
+
+    kept = ("--serve", moments[-1], "--manifest", str(tmp_path / "rows"))
+    done = local.run("infra.operate.restore", *kept)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count(", 0 differ, 0 are missing, 0 are not in it") == 3
+    assert local.tables == {name: f"{of}-restored-{moments[-1]}" for name, of in tables.items()}
+    assert local.history("lost") == before
+    local.configure("after", max_tokens=600)
+    assert [local.append_turn(number, session="after") for number in range(4)] == [201] * 4
+    await_summary(local, "after")  # the restored table's stream starts the work
+    assert local.run("infra.operate.reindex").returncode == 0
     refused = local.run("infra.operate.restore", "--at", "2026-01-05T09:00:00Z")
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "can be restored from" in refused.stderr
+
+    done = local.run("infra.operate.restore", "--undo")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert local.tables == tables
+    assert local.call("GET", "/v1/sessions/lost/messages")[0] == HTTPStatus.NOT_FOUND
+
+
+def test_functions_behind_aliases_answer_the_smoke_test_and_go_back_by_one_deployment(
+    local: Local, greeting: str
+) -> None:
+    (local.folder / CONTEXT_FILE).write_text('{"deploy": "canary"}')
+    local.start()
+    before, smoke, client = local.live_models, load("smoke"), local.place.client("lambda")
+    assert len(before) == 3  # memories, extract, summarize
+    for output, function in local.place.outputs().items():
+        if output.endswith("Function"):
+            assert smoke.answers(client, function.removesuffix(":live"), version="live"), output
+
+    local.start(CHAT_MODEL="a-bad-choice")
+    assert set(local.live_models.values()) == {"a-bad-choice"}
+    done = local.run("infra.operate.rollback")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(done.stdout.splitlines()) == len(before)
+    assert local.live_models == before
+    assert local.append_turn(1, session="after-rollback") == 201
+    again = local.run("infra.operate.rollback").stdout
+    assert again.endswith("is where it was before its last deployment.\n")
+    (local.folder / CONTEXT_FILE).unlink()
+    local.start()
 
 
 def test_killed_in_the_middle_of_appends_it_has_what_was_acknowledged_before_the_last_snapshot(

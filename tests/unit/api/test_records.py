@@ -3,13 +3,13 @@ and who is told.
 """
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from io import StringIO
 from typing import Any
 
 import pytest
 from palimpsest.engines.dynamodb.streams import stream_record
-from palimpsest.errors import DamagedJob, ModelUnavailable, Unavailable
+from palimpsest.errors import DamagedJob, ModelUnavailable, NewerJob, Unavailable
 from palimpsest.jobs import steps
 from palimpsest.jobs.attempts import MAX_TRIES
 from palimpsest.jobs.events import JobNotice
@@ -126,7 +126,7 @@ def log(monkeypatch: pytest.MonkeyPatch) -> StringIO:
 def test_one_bad_record_of_ten_is_parked_and_the_other_nine_go_on() -> None:
     queues = InMemoryQueues()
     records = [
-        change(number, kind="unknown" if number == 4 else "summarize") for number in range(10)
+        change(number, kind="rm -rf" if number == 4 else "summarize") for number in range(10)
     ]
     assert streamed(*records, queues=queues) == []
     assert [notice.job_id for notice in queues.sent] == [
@@ -252,6 +252,19 @@ def test_the_message_of_a_failed_job_that_an_operator_sends_again_is_worked_on()
     worker = Worker(was_given_up=True)
     assert worker.receive(message(receives=1)) == []
     assert worker.done == [NOTICE]
+
+
+NEWER = {"tenant": "acme", "job_id": "job_1", "kind": "transcribe"}
+
+
+@pytest.mark.parametrize("named", [NEWER, asdict(NOTICE)], ids=["another kind", "another field"])
+@pytest.mark.parametrize("receives", [1, 7])
+def test_a_job_that_only_a_newer_release_can_do_is_left_to_it(
+    named: dict[str, str], receives: int
+) -> None:
+    worker = Worker(NewerJob("unknown"))
+    assert worker.receive(message(body=json.dumps(named), receives=receives)) == []
+    assert (worker.given_up, worker.hidden, worker.left) == ([], [], [])
 
 
 UNKNOWN = '{"tenant": "acme", "job_id": "job_1", "kind": "summarize", "priority": 3}'

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
-from palimpsest.errors import DamagedJob
+from palimpsest.errors import DamagedJob, NewerJob
 from palimpsest.jobs.kinds import JobKind
-from palimpsest.jobs.payloads import NOTHING, Payload, as_stored
+from palimpsest.jobs.payloads import NOTHING, NewerPayload, Payload, as_stored
 from palimpsest.scope import Scope, UserScope
 
 P = TypeVar("P", bound=Payload)
@@ -32,6 +32,11 @@ that the job's age has doubled.
 LEASE_SECONDS = 100
 """A worker that has not ended its job after this long is gone, because its function may run for 90
 s. The sweep, which runs once a minute, then sends the job's message again.
+"""
+
+NEWER_SECONDS = 300
+"""How often the sweep looks at a job that only a newer release can do. That release's own sweep
+sends the job's message, as long as the job is stored.
 """
 
 MOST_LOST = 3
@@ -59,6 +64,8 @@ class Job:
     job does one step and has the first one as its `parent`. `step` counts the steps that walk
     through a list. A job with `parts` can only be done once all parts are in `stored`. In a
     redaction's job, the parts name the memories that it removed.
+
+    `trace` is the `traceparent` of the work that made the job, if that was traced.
 
     `usage` is the usage of the job's model calls. `spent` is the usage of calls without a result
     (`models.catalogue.priced`). `lost` counts the workers that began the job and had stopped before
@@ -88,10 +95,16 @@ class Job:
     spent: Mapping[str, int] = field(default_factory=dict)
     lost: int = 0
     tries: int = 0
+    trace: str = field(default="", compare=False)
 
     @property
     def has_ended(self) -> bool:
         return self.state in ("done", "failed")
+
+    @property
+    def is_newer(self) -> bool:
+        """Return whether a newer release made the job, and this one can't do it."""
+        return isinstance(self.payload, NewerPayload)
 
     @property
     def overdue_at(self) -> int:
@@ -139,9 +152,11 @@ class Job:
         return self.parent or self.id
 
     def payload_as(self, expected: type[P]) -> P:
-        """Return the payload, which has the type `expected`. Raises `DamagedJob` if the stored
-        payload could not be read.
+        """Return the payload, which has the type `expected`. Raises `NewerJob` if only a newer
+        release can read it, and `DamagedJob` if nobody can.
         """
+        if self.is_newer:
+            raise NewerJob(f"A newer release made this job of kind {self.kind}.")
         if not isinstance(self.payload, expected):
             raise DamagedJob(f"The payload of a job of kind {self.kind} can't be read.")
         return self.payload

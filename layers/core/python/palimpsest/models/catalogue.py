@@ -125,6 +125,19 @@ def priced(
     return used | ({"unpriced": model_calls} if price is None else {"cost_nano_usd": price})
 
 
+RERANKED: Mapping[str, int] = MappingProxyType(
+    {"amazon.rerank-v1:0": 1_000_000, "cohere.rerank-v3-5:0": 2_000_000}
+)
+"""The prices of rerankers of Bedrock, in billionths of a dollar for a call of up to 100 texts."""
+
+
+def cost_of_reranking(model: str) -> dict[str, int]:
+    """Return the usage of one call of a reranker, in the form of `priced`."""
+    price = RERANKED.get(model)
+    used = {"model_calls": 1}
+    return used | ({"unpriced": 1} if price is None else {"cost_nano_usd": price})
+
+
 def cost(
     model: str | None, *, tokens_in: int, tokens_out: int, cached: int = 0, written: int = 0
 ) -> int | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import fields
 from functools import partial
 from typing import Any
@@ -18,10 +18,11 @@ from aws_lambda_powertools.utilities.data_classes.dynamo_db_stream_event import 
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from palimpsest.errors import BadRequest, DamagedJob, ModelUnavailable, PalimpsestError
+from palimpsest import tracing
+from palimpsest.errors import BadRequest, DamagedJob, ModelUnavailable, NewerJob, PalimpsestError
 from palimpsest.jobs.attempts import MAX_TRIES
 from palimpsest.jobs.events import Changed, JobNotice, MessageChanged, RecordChanged, Removed
-from palimpsest.jobs.kinds import KINDS
+from palimpsest.jobs.kinds import KIND, KINDS
 from palimpsest.jobs.ports import Hide
 from palimpsest.jobs.steps import Worker
 from palimpsest.observability import logger
@@ -32,7 +33,7 @@ FIRST_BACKOFF = 5  # seconds, doubled with every try
 
 LONGEST_BACKOFF = 900
 
-NOTICE = {field.name for field in fields(JobNotice)}
+NOTICE = {field.name for field in fields(JobNotice)} - {"trace"}
 
 CHANGES = [
     frozenset(kind.__dataclass_fields__) for kind in (RecordChanged, MessageChanged, Removed)
@@ -43,13 +44,15 @@ LONGEST_RETRY_AFTER = 300  # the most, as the provider may work again long befor
 
 
 def read_notice(body: str) -> JobNotice:
-    """Return the notice of the job that a queue message names. Raises `ValueError` or `LookupError`
-    if the message names none.
+    """Return the notice of the job that a queue message names. Raises `NewerJob` for a kind that
+    only a newer release knows, and `ValueError` or `LookupError` if the message names no job.
     """
     said = json.loads(body)
-    if not isinstance(said, dict) or said.keys() != NOTICE or said["kind"] not in KINDS:
+    if not isinstance(said, dict) or said.keys() != NOTICE or not KIND.fullmatch(said["kind"]):
         message = "not a job notice"
         raise ValueError(message)
+    if said["kind"] not in KINDS:
+        raise NewerJob("A newer release made this job.")
     return JobNotice(tenant=said["tenant"], job_id=said["job_id"], kind=said["kind"])
 
 
@@ -94,7 +97,20 @@ def work_batch(event: dict[str, Any], context: LambdaContext, *, worker: Worker)
     """Call the worker for each message of an SQS event. Return the answer that lists the failed
     messages.
     """
-    return queue_batch(event, context, handle=partial(queue_record, worker=worker))
+    return queue_batch(event, context, handle=partial(_traced_record, worker=worker))
+
+
+def _traced_record(record: SQSRecord, *, worker: Worker) -> None:
+    with tracing.span("process job", kind="consumer", parent=_trace_of(record)) as span:
+        span.note("messaging.message.id", record.message_id)
+        span.note("palimpsest.receives", int(record.attributes.approximate_receive_count))
+        queue_record(record, worker=worker)
+
+
+def _trace_of(record: SQSRecord) -> str:
+    """Return the `traceparent` that was sent with the message, or "" if there is none."""
+    told = record.raw_event.get("messageAttributes") or {}
+    return str(told.get(tracing.HEADER, {}).get("stringValue") or "")
 
 
 def queue_record(record: SQSRecord, *, worker: Worker) -> None:
@@ -105,10 +121,16 @@ def queue_record(record: SQSRecord, *, worker: Worker) -> None:
     help, there is no pause: the message of a job that failed, or that can't be read, comes back
     until it is received as often as its queue allows. It then is a dead letter, which sets off an
     alarm. A dead letter that an operator sends again is received for the first time.
+
+    A job that only a newer release can do stays in the table as it is. Its message is deleted,
+    because that release's sweep sends it again.
     """
     receives = int(record.attributes.approximate_receive_count)
     try:
         notice = read_notice(record.body)
+    except NewerJob:
+        logger.warning("job of a newer release", extra={"message_id": record.message_id})
+        return
     except (ValueError, LookupError):
         logger.warning(
             "message names no job", extra={"message_id": record.message_id, "receives": receives}
@@ -126,6 +148,9 @@ def queue_record(record: SQSRecord, *, worker: Worker) -> None:
         raise JobFailed("The job failed before, and its message becomes a dead letter.")
     try:
         worker.step(notice)
+    except NewerJob:
+        logger.warning("job of a newer release", extra=fields)
+        return
     except (
         Exception
     ) as error:  # the outermost edge: whatever failed, the job must end or be tried again
@@ -190,10 +215,12 @@ def change_batch(
     named = {record.message_id: _named(record) for record in records}
     wanted = [change for change in named.values() if change is not None]
     try:
-        failed = set(embed(wanted))
+        with _traced_changes(records):
+            failed = set(embed(wanted))
     except Exception as error:  # noqa: BLE001 - the outermost edge: whatever failed, it must be tried again
         logger.warning("changes failed", extra=_failure(error))
         failed = set(wanted)
+    tracing.flush()
     again = [
         record
         for record in records
@@ -205,6 +232,24 @@ def change_batch(
         hide(record.receipt_handle, seconds=pause(receives) if is_named else 0)
     logger.info("changes", extra={"records": len(records), "failed": len(again)})
     return {"batchItemFailures": [{"itemIdentifier": record.message_id} for record in again]}
+
+
+@contextmanager
+def _traced_changes(records: Sequence[SQSRecord]) -> Iterator[None]:
+    """Trace the work on a batch. Each message has a span in its own trace. The work that they share
+    is a part of the first message's trace, and the spans of the others are linked to it.
+    """
+    traces = [_trace_of(record) for record in records] if tracing.is_on() else []
+    first, *others = traces or [""]
+    about: Mapping[str, int] = {"messaging.batch.message_count": len(records)}
+    with ExitStack() as spans:
+        index = partial(tracing.span, "index", kind="consumer")
+        spans.enter_context(index(parent=first, links=others, attributes=about))
+        shared = tracing.current()
+        for trace in others:
+            spans.enter_context(index(parent=trace, links=[shared]))
+        spans.enter_context(tracing.span("write to the index", parent=shared))
+        yield
 
 
 def _named(record: SQSRecord) -> Changed | None:
@@ -257,8 +302,8 @@ def _batch(
 ) -> dict[str, Any]:
     processor = BatchProcessor(event_type=kind, raise_on_entire_batch_failure=False)
     logger.info("batch", extra={"records": len(event["Records"])})
-    return dict(
-        process_partial_response(
-            event=event, record_handler=handle, processor=processor, context=context
-        )
+    answer = process_partial_response(
+        event=event, record_handler=handle, processor=processor, context=context
     )
+    tracing.flush()
+    return dict(answer)

@@ -14,6 +14,7 @@ from palimpsest.engines.dynamodb.sessions.items import (
     body,
     number,
     text,
+    traced,
     values_of,
 )
 from palimpsest.engines.places import record_listed_as
@@ -151,7 +152,9 @@ def created_key(scope: UserScope, place: str, *, owner: str) -> Item:
 
 def record_changes(record: Record) -> Attributes:
     """Return the attributes of a record that an update may change, except its version."""
-    return {"index_state": text(record.index_state), "body": _record_body(record)}
+    return {
+        "index_state": text(record.index_state), "body": _record_body(record), **traced(),
+    }  # fmt: skip
 
 
 def _record_body(record: Record) -> dict[str, str]:
