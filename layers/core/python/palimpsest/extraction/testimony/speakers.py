@@ -28,6 +28,14 @@ def _report() -> re.Pattern[str]:
     )
 
 
+def is_report(sentence: str) -> bool:
+    """Whether a sentence begins with somebody's name who says something of themselves: "Bogdan
+    says he keeps bees".
+    """
+    report = _report().match(sentence.strip())
+    return report is not None and not whole("first_person").fullmatch(report["name"].split()[-1])
+
+
 def speaker_of(
     finding: Finding, message: Message, *, user: str, names: Sequence[str] = ()
 ) -> str | None:
