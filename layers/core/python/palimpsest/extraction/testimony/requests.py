@@ -24,6 +24,9 @@ from palimpsest.text.sought import Sought
 
 LONGEST_REQUEST = 240
 LONGEST_CONVERSATION = 2_000  # characters in which the speakers of a conversation are looked for
+_IS_ORDER = re.compile(
+    r"\s*(?:draft|script|sketch|sample) (?:me |us )?(?:an?|the|some)\b|te cuento", re.IGNORECASE
+)
 _PRESENTS = re.compile(
     r"here(?:['’]s| is)|this is|hier(?: ist)?|das ist|voici|c['’]est|aquí(?: está| tienes)?"
     r"|est[ea] es",
@@ -223,7 +226,8 @@ def _is_source(label: str) -> bool:
     is_own_label = is_short and whole("own_labels").fullmatch(label) is not None
     if is_own_label or anywhere("about_oneself").search(label):
         return False
-    if anywhere("works").search(label):
+    work = anywhere("works").search(label)
+    if work is not None and not _IS_ORDER.match(label):
         return True
     is_own = anywhere("first_person").search(label) or anywhere("reports").search(label)
     return not is_own and anywhere("sources").search(label) is not None
