@@ -120,11 +120,13 @@ def _has(name: str, sentence: str) -> bool:
 
 def _states(sentence: str) -> bool:
     """Whether a sentence speaks of the speaker, except as somebody who asks."""
-    polite = [match.span() for match in anywhere("task_polite").finditer(sentence)]
-    return any(
-        not any(start <= own.start() < end for start, end in polite)
-        for own in anywhere("first_person").finditer(sentence)
-    )
+    asking = _asking().sub(lambda match: " " * len(match[0]), sentence)
+    return anywhere("first_person").search(asking) is not None
+
+
+@cache
+def _asking() -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{phrases('task_polite')})(?!\w)", re.IGNORECASE)
 
 
 def _begins_as_task(sentence: str) -> bool:
