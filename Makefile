@@ -5,6 +5,7 @@ SHELL := /bin/bash
 
 PORT ?=
 SEARCH ?=
+URL ?=
 ARGS ?=
 WORKERS ?= auto
 LITELLM := litellm==1.109.1
@@ -104,6 +105,12 @@ test-deep: setup ## Properties searched far deeper than in the gate
 bench: setup ## Measure costs, growth, recall, throughput, cold start and sizes (ARGS="retrieval": a part)
 	@$(PYTHON) -m benchmarks --write $(ARGS)
 
+storm: setup ## Let users talk while everything goes wrong, and judge what was kept (ARGS="--minutes 60 --write")
+	@$(PYTHON) -m benchmarks.storm $(ARGS)
+
+load: setup ## Ramp up calls against any endpoint to its knee: URL=https://… (key: PALIMPSEST_KEY)
+	@$(PYTHON) -m benchmarks.load.knee '$(URL)' $(ARGS)
+
 train: setup ## Train recall's ranker on our labelled sets, and judge it on what was left out (ARGS=--judge: only that)
 	@$(PYTHON) -m benchmarks.retrieval.ranking.train $(ARGS)
 
@@ -130,6 +137,12 @@ key: $(DONE)/infra ## Store the OpenAI key that the workers read
 
 secrets: $(DONE)/infra ## Show or set what becomes of secrets in messages (ARGS="--tenant acme --set mask")
 	@$(PYTHON) -m infra.operate.secrets_rule $(ARGS)
+
+status: $(DONE)/infra ## Show what is wrong: alarms, queues, dead letters (ARGS="--job ID", --errors, --refused: from the logs)
+	@$(PYTHON) -m infra.operate.status $(ARGS)
+
+sweep: $(DONE)/infra ## Run one round of the sweep, and let its schedule run again
+	@$(PYTHON) -m infra.operate.sweep $(ARGS)
 
 redrive: $(DONE)/infra ## Send what failed from the dead-letter queues through the queues again
 	@$(PYTHON) -m infra.operate.redrive $(ARGS)
@@ -214,5 +227,5 @@ $(DONE)/ranks: layers/runtime/ranks.py $(DONE)/dev
 	@$(PYTHON) $< $$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 	@touch $@
 
-.PHONY: help start stop reset logs sam demo setup engines test lint type imports docs audit unit infra contract adapters e2e stacks searches test-deep bench train cost client format \
-	synth api-key secrets key redrive manifest restore rollback reindex lock release fixture sbom catalogue clean
+.PHONY: help start stop reset logs sam demo setup engines test lint type imports docs audit unit infra contract adapters e2e stacks searches test-deep bench storm load train cost client format \
+	synth api-key secrets key status sweep redrive manifest restore rollback reindex lock release fixture sbom catalogue clean

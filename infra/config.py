@@ -128,6 +128,8 @@ class Choices:
     alarm_email: str = ""
     budget_usd: int = 50  # US dollars a month for the whole account; 0: no budget
     has_canary: bool = False  # new versions get a tenth of the calls first
+    domain_name: str = ""  # of the API, besides the name that the gateway gives it
+    certificate: str = ""  # the ARN of that name's certificate
 
 
 def _local() -> Stage:
@@ -308,8 +310,16 @@ def choices(context: Callable[[str], Any]) -> Choices:
         traces=traces_of(context),
         budget_usd=_budget(context),
         has_canary=_has_canary(context),
+        **_own_domain(context),
         **_jwt(context),
     )
+
+
+def _own_domain(context: Callable[[str], Any]) -> dict[str, Any]:
+    name, certificate = (str(context(key) or "") for key in ("domain_name", "certificate"))
+    if bool(name) != bool(certificate):
+        raise SystemExit("The contexts `domain_name` and `certificate` need each other.")
+    return {"domain_name": name, "certificate": certificate}
 
 
 def _has_canary(context: Callable[[str], Any]) -> bool:

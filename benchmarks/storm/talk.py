@@ -1,4 +1,4 @@
-"""Users who talk, and a record of what the service acknowledged."""
+"""Users who talk. Each keeps a record of the texts that the service acknowledged."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Session:
 
 @dataclass(slots=True)
 class Course:
-    """What happened to one user. `calls` are the second and the duration of each append that was
+    """The course of one user. `calls` are the second and the duration of each append that was
     acknowledged, `bad_contexts` what was wrong with contexts.
     """
 
@@ -127,7 +127,7 @@ class User(threading.Thread):
     def _call(
         self, method: str, path: str, body: object = None, *, key: str = ""
     ) -> tuple[int, Any]:
-        """Call until there is an answer that is no failure, with the same key each time."""
+        """Call with the same key each time until the answer is not a failure."""
         until, wait = time.time() + PATIENCE, 0.2
         headers = {"Idempotency-Key": key} if key else {}
         while True:

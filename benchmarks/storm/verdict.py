@@ -13,6 +13,10 @@ QUIET_SECONDS = 180
 
 @dataclass(slots=True)
 class Verdict:
+    """The result of a storm. Times are seconds after its end: `quiet_after` until the work was
+    done, `empty_after` until also the messages of killed functions were gone.
+    """
+
     acknowledged: int = 0
     stored: int = 0
     lost: list[str] = field(default_factory=list)
@@ -23,6 +27,7 @@ class Verdict:
     bad_contexts: list[str] = field(default_factory=list)
     unfinished: list[str] = field(default_factory=list)
     quiet_after: float | None = None
+    empty_after: float | None = None
 
     @property
     def holds(self) -> bool:

@@ -1,4 +1,4 @@
-"""What goes wrong in a storm, and when."""
+"""The faults of a storm, and their times."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import json
 import os
 import random
 import signal
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -19,7 +18,8 @@ from infra.local.throttling import FILE
 from tests.doubles.openai_api import OpenAIApi
 
 KILL, MODEL, THROTTLED, AWAY = "a process is killed", "the model", "tables throttle", "index away"
-INDEX = Path("search") / "index.sqlite"
+INDEX = "search"  # its folder
+SEARCHING = ("SessionsFunction", "MemoriesFunction", "EmbedFunction", "ReindexFunction")
 SHARES = (0.1, 0.3, 0.6)
 
 
@@ -44,7 +44,12 @@ class Weather:
     chance: random.Random = field(default_factory=lambda: random.Random(7))
 
     def begin(self) -> list[threading.Thread]:
-        kinds: list[Callable[[], None]] = [self._kill, self._misbehave, self._throttle, self._lock]
+        kinds: list[Callable[[], None]] = [
+            self._kill,
+            self._misbehave,
+            self._throttle,
+            self._take_away,
+        ]
         threads = [threading.Thread(target=self._repeat, args=(kind,)) for kind in kinds]
         for thread in threads:
             thread.start()
@@ -63,9 +68,8 @@ class Weather:
         victims = list(processes(self.folder))
         if victims and time.time() < self.until:
             pid, name = self.chance.choice(victims)
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-                self.events.append(Event(KILL, time.time(), detail=name))
+            _kill(pid)
+            self.events.append(Event(KILL, time.time(), detail=name))
 
     def _misbehave(self) -> None:
         """Let the next calls of the model meet one of the ways."""
@@ -82,11 +86,15 @@ class Weather:
             self._rest(5, 15)
             write_share(self.folder, 0)
 
-    def _lock(self) -> None:
-        """Hold the index so that nobody reads or writes it."""
+    def _take_away(self) -> None:
+        """Put the index where no function finds it, and kill the functions that have it open."""
         self._rest(15, 40)
-        with self._lasting(AWAY), locked(self.folder / INDEX):
-            self._rest(5, 20)
+        if (self.folder / INDEX).is_dir():
+            with self._lasting(AWAY), away(self.folder / INDEX):
+                for pid, name in processes(self.folder):
+                    if name in SEARCHING:
+                        _kill(pid)
+                self._rest(5, 20)
 
     @contextlib.contextmanager
     def _lasting(self, kind: str, detail: str = "") -> Iterator[None]:
@@ -100,15 +108,21 @@ def write_share(folder: Path, share: float) -> None:
 
 
 @contextlib.contextmanager
-def locked(index: Path) -> Iterator[None]:
-    connection = sqlite3.connect(index, timeout=30, isolation_level=None)
+def away(index: Path) -> Iterator[None]:
+    """Have a file in the place of the index's folder, so that nobody can open the index."""
+    elsewhere = index.with_suffix(".away")
+    index.rename(elsewhere)
+    index.touch()
     try:
-        with contextlib.suppress(sqlite3.OperationalError):  # it is never free
-            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-            connection.execute("BEGIN EXCLUSIVE")
         yield
     finally:
-        connection.close()
+        index.unlink()
+        elsewhere.rename(index)
+
+
+def _kill(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
 
 
 def processes(folder: Path) -> Iterator[tuple[int, str]]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from aws_cdk import CfnElement, Stack
+from aws_cdk import ArnFormat, CfnElement, Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_codedeploy as codedeploy
 from aws_cdk import aws_iam as iam
@@ -65,7 +65,12 @@ class Canary(Construct):
         functions: Mapping[str, PythonFunction],
     ) -> None:
         """Let the smoke test read its deployment, and call every version of the functions."""
-        group = f"{application.application_arn}/*".replace(":application:", ":deploymentgroup:")
+        group = Stack.of(self).format_arn(
+            service="codedeploy",
+            resource="deploymentgroup",
+            arn_format=ArnFormat.COLON_RESOURCE_NAME,
+            resource_name=f"{application.application_name}/*",
+        )
         iam.Grant.add_to_principal(
             grantee=role, actions=["codedeploy:GetDeployment"], resource_arns=[group]
         )

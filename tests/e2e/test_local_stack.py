@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -37,6 +38,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.own_stack]
 LAYERS = sum(1 for folder in paths.LAYERS.iterdir() if folder.is_dir())
 GIGABYTE = 10**9
 SYNTHESIZED = "Synthesizing the stack"
+CANARY = '{"deploy": "canary"}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +113,12 @@ class Local:
 
     @property
     def live_models(self) -> dict[str, str]:
-        """The chat model with which each function serves that knows one."""
+        """The models that callers may name, by the functions that serve with such a list."""
         client, found = self.place.client("lambda"), {}
         for name, function in self.place.outputs().items():
             if function.endswith(":live"):
                 configuration = client.get_function_configuration(FunctionName=function)
-                found[name] = configuration["Environment"]["Variables"].get("CHAT_MODEL", "")
+                found[name] = configuration["Environment"]["Variables"].get("MODELS", "")
         return {name: model for name, model in found.items() if model}
 
     def delete(self, table: str, session: str) -> None:
@@ -162,19 +164,28 @@ def greeting(local: Local) -> str:
     return local.start(free_port())
 
 
-def test_the_printed_line_can_be_pasted(greeting: str) -> None:
-    line = re.search(r"^curl .*?^$", greeting, re.MULTILINE | re.DOTALL)
-    assert line is not None, greeting
-    done = subprocess.run(["bash", "-c", line[0]], check=True, capture_output=True, text=True)
-    assert json.loads(done.stdout)["messages"][0]["seq"] == 1
+def test_the_printed_lines_can_be_pasted(local: Local, greeting: str) -> None:
+    lines = re.findall(r"^    (.+)$", greeting, re.MULTILINE)
+    assert len(lines) == 2, greeting
+    there = {
+        "PALIMPSEST_URL": local.endpoint["url"],
+        "PALIMPSEST_API_KEY": local.endpoint["api_key"],
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)],
+        env=os.environ | there,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert "I am Sarah from Marketing." in done.stdout
 
 
-def test_a_start_ends_by_saying_where_the_docs_are_how_to_see_the_demo_and_which_model_answers(
+def test_a_start_ends_with_the_console_the_docs_the_demo_and_the_model_that_answers(
     greeting: str,
 ) -> None:
-    assert re.search(
-        r"^The API with examples: http://127\.0\.0\.1:\d+/\S+/v1/docs$", greeting, re.MULTILINE
-    )
+    assert re.search(r"^The API: +http://127\.0\.0\.1:\d+/\S+/v1/docs$", greeting, re.MULTILINE)
+    assert re.search(r"^Look at it: +http://\S+/v1/console$", greeting, re.MULTILINE)
     assert "make demo" in greeting
     assert (
         "No model answers: summaries and memories are the conversation's own sentences." in greeting
@@ -260,6 +271,43 @@ def test_nobody_else_can_read_what_the_stack_stores_or_logs(local: Local, greeti
     assert [path for path in written if not path.is_symlink() and path.stat().st_mode & 0o077] == []
 
 
+MAKE = re.compile(r'^(?:\w+=\S+ )?make ([a-z-]+)(?: ARGS="(.*)")?$', re.MULTILINE)
+OF_OTHER_TESTS = {"manifest", "restore", "reindex", "rollback"}
+"""Commands of the runbook that the drill and the rollback run."""
+
+
+def runbook() -> Iterator[tuple[str, str, list[str]]]:
+    """Every `make` command of the runbook: its target, its module, and its arguments here."""
+    makefile = (paths.PROJECT / "Makefile").read_text()
+    for target_name, arguments in MAKE.findall((paths.PROJECT / "docs" / "runbook.md").read_text()):
+        module = re.search(rf"^{target_name}:.*\n\t@\$\(PYTHON\) -m (\S+)", makefile, re.MULTILINE)
+        assert module is not None, f"make {target_name}"
+        given = arguments.replace("--stack Palimpsest-prod", "")
+        yield target_name, module[1], shlex.split(given)
+
+
+def test_every_command_of_the_runbook_works(local: Local, greeting: str) -> None:
+    create = ("create", "--tenant", "acme", "--label", "laptop")
+    assert local.run("infra.operate.api_keys", *create).returncode == 0
+    local.configure("looked-at", max_tokens=600)
+    assert [local.append_turn(number, session="looked-at") for number in range(4)] == [201] * 4
+    await_summary(local, "looked-at")
+    (job, *_) = local.call("GET", "/v1/jobs?session_id=looked-at")[1]["jobs"]
+    said: dict[str, str] = {}
+    for name, module, arguments in runbook():
+        if name in OF_OTHER_TESTS:
+            continue
+        here = [job["job_id"] if each.startswith("job_") else each for each in arguments]
+        done = local.run(module, *here)
+        assert done.returncode == 0, (name, arguments, done.stdout + done.stderr)
+        said[" ".join([name, *arguments[:1]])] = done.stdout
+    assert "queue Summarize: 0 wait" in said["status"]
+    assert "job step done" in said["status --job"]
+    assert "refused" in said["status --refused"]
+    assert "looked at" in said["sweep"]
+    assert "Revoked" in said["api-key revoke"]
+
+
 def restored_tables(local: Local, manifest: Path) -> str:
     """Restore the tables beside those in use, and return the moment that ends their names."""
     kept = ("--out", str(manifest))
@@ -286,6 +334,7 @@ def test_a_drill_lost_conversations_are_restored_into_service(
     local.delete(tables["SessionsTable"], "lost")
     assert local.call("GET", "/v1/sessions/lost/messages")[0] == HTTPStatus.NOT_FOUND
 
+    (local.folder / CONTEXT_FILE).write_text(CANARY)
     kept = ("--serve", moments[-1], "--manifest", str(tmp_path / "rows"))
     done = local.run("infra.operate.restore", *kept)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -309,16 +358,16 @@ def test_a_drill_lost_conversations_are_restored_into_service(
 def test_functions_behind_aliases_answer_the_smoke_test_and_go_back_by_one_deployment(
     local: Local, greeting: str
 ) -> None:
-    (local.folder / CONTEXT_FILE).write_text('{"deploy": "canary"}')
+    (local.folder / CONTEXT_FILE).write_text(CANARY)  # as the drill has left it
     local.start()
     before, smoke, client = local.live_models, load("smoke"), local.place.client("lambda")
-    assert len(before) == 3  # memories, extract, summarize
+    assert len(before) == 3  # sessions, memories, summarize
     for output, function in local.place.outputs().items():
         if output.endswith("Function"):
             assert smoke.answers(client, function.removesuffix(":live"), version="live"), output
 
-    local.start(CHAT_MODEL="a-bad-choice")
-    assert set(local.live_models.values()) == {"a-bad-choice"}
+    local.start(MODELS="a-bad-choice")
+    assert all("a-bad-choice" in models for models in local.live_models.values())
     done = local.run("infra.operate.rollback")
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(done.stdout.splitlines()) == len(before)
@@ -327,7 +376,6 @@ def test_functions_behind_aliases_answer_the_smoke_test_and_go_back_by_one_deplo
     again = local.run("infra.operate.rollback").stdout
     assert again.endswith("is where it was before its last deployment.\n")
     (local.folder / CONTEXT_FILE).unlink()
-    local.start()
 
 
 def test_killed_in_the_middle_of_appends_it_has_what_was_acknowledged_before_the_last_snapshot(

@@ -5,18 +5,24 @@ from typing import Any
 
 import pytest
 
+from infra.config import choices
 from infra.stack import GOES_BACK_ON
 from tests.infra.conftest import Synthesized, Template, findings_of, of_one_stage
 from tests.infra.test_template import FUNCTIONS
 from tests.releases.templates import losses, stateful
 
+NAME = "memory.example.com"
+CERTIFICATE = "arn:aws:acm:us-east-1:123456789012:certificate/1"
 GROUP = "AWS::CodeDeploy::DeploymentGroup"
 
 
 @pytest.fixture(scope="module")
 def canary(tmp_path_factory: pytest.TempPathFactory) -> Template:
     folder = tmp_path_factory.mktemp("cdk.out")
-    return of_one_stage(folder, "prod", search="dynamodb", deploy="canary")
+    return of_one_stage(
+        folder, "prod", search="dynamodb", deploy="canary", domain_name=NAME,
+        certificate=CERTIFICATE,
+    )  # fmt: skip
 
 
 def aliases(template: Template) -> dict[str, dict[str, Any]]:
@@ -107,6 +113,17 @@ def test_the_smoke_test_may_ask_and_report_and_nothing_else(canary: Template) ->
         "logs:CreateLogStream",
         "logs:PutLogEvents",
     }
+
+
+def test_a_name_of_ones_own_leads_to_the_api(canary: Template) -> None:
+    (domain,) = canary.of_type("AWS::ApiGatewayV2::DomainName").values()
+    (configuration,) = domain["DomainNameConfigurations"]
+    assert (domain["DomainName"], configuration["CertificateArn"]) == (NAME, CERTIFICATE)
+    (mapping,) = canary.of_type("AWS::ApiGatewayV2::ApiMapping").values()
+    assert mapping["Stage"] == "$default"
+    assert "DomainTarget" in canary.body["Outputs"]
+    with pytest.raises(SystemExit, match="need each other"):
+        choices({"domain_name": NAME}.get)
 
 
 def test_without_it_there_is_no_alias(synthesized: Synthesized) -> None:

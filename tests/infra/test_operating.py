@@ -1,6 +1,7 @@
 """The commands that operate a stack, on a double of AWS on loopback."""
 
 import json
+import os
 import re
 import socket
 from collections.abc import Callable, Iterator, Mapping
@@ -26,10 +27,11 @@ from palimpsest.tenants.authorize import Authorize
 from palimpsest.tenants.settings import SecretsRule, TenantSettings
 from palimpsest.wiring.workers import queue_urls
 
+from infra.config import stage_named
 from infra.local import __main__ as local_stack
 from infra.local import logs, ministack, saved_state
 from infra.local.processes import CannotRun
-from infra.operate import api_keys, manifest, openai_key, restore, secrets_rule, target
+from infra.operate import api_keys, manifest, openai_key, restore, secrets_rule, service, target
 from infra.operate.api_keys import ApiKeys, key_id
 from infra.operate.manifest import TABLES, Comparison
 from infra.operate.redrive import QUEUE_OF_KIND, Redrive
@@ -164,6 +166,31 @@ def test_every_row_is_compared_with_the_manifest_before_a_table_serves(
     (tmp_path / "none").write_bytes(b"no manifest")
     with pytest.raises(SystemExit, match="is not a manifest"):
         manifest.read(tmp_path / "none")
+
+
+def test_on_aws_every_later_deployment_reads_which_tables_serve(
+    place: Target, tables: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cdk, file = tmp_path / "cdk", tmp_path / "cdk.context.json"
+    cdk.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\n')
+    cdk.chmod(0o700)
+    file.write_text('{"tables:dev": {}}')
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(service, "context_file", lambda _: file)
+    deployed: Any = Deployed(place, tables, endpoint=None, stack="Palimpsest-prod")
+    service.put(deployed, tables, context=["search=dynamodb"])
+    assert (tmp_path / "calls").read_text().split() == [
+        "deploy", "Palimpsest-prod", "--require-approval", "never",
+        "-c", "stage=prod", "-c", "search=dynamodb",
+    ]  # fmt: skip
+    stored = json.loads(file.read_text())
+    assert set(stored) == {"tables:dev", "tables:prod"}
+    restored = stage_named("prod", stored.get).restored
+    assert restored["Sessions"].name == tables["SessionsTable"]
+    assert "/stream/" in restored["Sessions"].stream
+    assert restored["Tenants"].stream == ""
+    with pytest.raises(SystemExit, match="still serves other tables: SessionsTable"):
+        service.put(deployed, {**tables, "SessionsTable": tables["MemoriesTable"]}, context=[])
 
 
 # API keys
@@ -611,6 +638,12 @@ def test_redriven_jobs_go_where_the_dispatcher_sends_new_ones() -> None:
 
 
 # The OpenAI key, and starting
+
+
+def test_a_stack_with_bedrocks_models_takes_no_key(place: Target) -> None:
+    openai_key.store(place, {}, "")
+    with pytest.raises(SystemExit, match="Bedrock"):
+        openai_key.store(place, {}, "sk-made-up")
 
 
 def test_the_openai_key_is_stored_encrypted_and_removed_again(place: Target) -> None:

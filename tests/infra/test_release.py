@@ -1,4 +1,4 @@
-"""A release is whole, says what changed, and can be checked by whoever gets it."""
+"""A release is whole, says what changed, and can be checked."""
 
 import shutil
 import subprocess

@@ -3,7 +3,7 @@ and who is told.
 """
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from io import StringIO
 from typing import Any
 
@@ -254,10 +254,11 @@ def test_the_message_of_a_failed_job_that_an_operator_sends_again_is_worked_on()
     assert worker.done == [NOTICE]
 
 
-NEWER = {"tenant": "acme", "job_id": "job_1", "kind": "transcribe"}
+KNOWN = {"tenant": "acme", "job_id": "job_1", "kind": "summarize"}
+NEWER = {**KNOWN, "kind": "transcribe"}
 
 
-@pytest.mark.parametrize("named", [NEWER, asdict(NOTICE)], ids=["another kind", "another field"])
+@pytest.mark.parametrize("named", [NEWER, KNOWN], ids=["another kind", "another field"])
 @pytest.mark.parametrize("receives", [1, 7])
 def test_a_job_that_only_a_newer_release_can_do_is_left_to_it(
     named: dict[str, str], receives: int
@@ -296,6 +297,10 @@ def test_a_function_that_is_told_too_little_fails_its_batch_and_says_what_is_mis
     monkeypatch.delenv("SESSIONS_TABLE", raising=False)
     with pytest.raises(RuntimeError, match="SESSIONS_TABLE"):
         load(function).handler({"Records": [message()]}, LambdaContext())
+
+
+def test_a_batch_without_records_has_no_failures() -> None:
+    assert Worker().receive() == []
 
 
 def test_a_job_that_cannot_be_read_fails_at_once_and_its_message_goes_to_the_dead_letters() -> None:
