@@ -19,7 +19,7 @@ from infra.config import Choices, Stage, stack_name, tenant_jobs_at_once
 from infra.parts.accepted import accept
 from infra.parts.bedrock import grant_chat, grant_invoking, grant_reranking
 from infra.parts.canary import Canary
-from infra.parts.contents import ADD, EXPORTS, LIST, PASSING, READ, REMOVE, Contents
+from infra.parts.contents import ADD, EXPORTS, LIST, PASSING, READ, REMOVE, REVIEWS, Contents
 from infra.parts.http_api import HttpFront, asking
 from infra.parts.layers import Layers
 from infra.parts.monitoring import Monitoring
@@ -274,6 +274,7 @@ class Palimpsest(Stack):
         )
         self.contents.grant(memories.role, READ, ADD, LIST)
         self.contents.grant(memories.role, REMOVE, under=EXPORTS)
+        self.contents.grant(memories.role, REMOVE, under=REVIEWS)
         self.search.grant(memories.role, makes_indexes=False)
         return memories
 
