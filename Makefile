@@ -149,10 +149,11 @@ lock: $(DONE)/infra ## Resolve the requirements files again (ARGS=--upgrade for 
 		-o layers/builtin/requirements.txt
 	@$(COMPILE) --group graph -o layers/graph/requirements.txt
 	@$(COMPILE) --group tokens -c layers/runtime/requirements.txt -o layers/tokens/requirements.txt
+	@$(COMPILE) --group traces -c layers/runtime/requirements.txt -o layers/traces/requirements.txt
 	@$(COMPILE) layers/client/pyproject.toml -c layers/runtime/requirements.txt -c layers/models/requirements.txt \
 		-o layers/client/requirements.txt
 	@$(COMPILE) --group dev -c layers/runtime/requirements.txt -c layers/models/requirements.txt \
-		-c layers/builtin/requirements.txt -c layers/graph/requirements.txt -c layers/tokens/requirements.txt \
+		-c layers/builtin/requirements.txt -c layers/graph/requirements.txt -c layers/tokens/requirements.txt -c layers/traces/requirements.txt \
 		-c layers/client/requirements.txt -o requirements-dev.txt
 	@$(COMPILE) --group infra -c requirements-dev.txt -o requirements-infra.txt
 	@$(COMPILE) --group local -o requirements-local.txt

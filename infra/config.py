@@ -3,10 +3,12 @@ choose.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
+from infra.bedrock import Bedrock, bedrock_of, of_bedrock
 from infra.layer_build import ON_AWS, Wheels, on_this_machine
+from infra.traces import Traces, traces_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +52,24 @@ class DomainSize:
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """The model that makes vectors, and the dimension of the vectors."""
+    """The model that makes vectors, the dimension of the vectors, and who runs the model: a
+    function itself, the model server, or Amazon Bedrock.
+    """
 
     model: str
     dimension: int
+    runs: Literal["here", "server", "bedrock"] = "server"
 
 
-BUILTIN = Embedding("bge-small-en-v1.5-int8", 384)
+BUILTIN = Embedding("bge-small-en-v1.5-int8", 384, "here")
 OPENAI = Embedding("text-embedding-3-small", 1_536)
-EMBEDDINGS = {"builtin": BUILTIN, "openai": OPENAI}
-"""The embedding models by the value of `embedding` in the context: a model that ships with the
-functions, or one of the model server.
-"""
+EMBEDDINGS = {
+    "builtin": BUILTIN,
+    "openai": OPENAI,
+    "titan": Embedding("amazon.titan-embed-text-v2:0", 1_024, "bedrock"),
+    "cohere": Embedding("cohere.embed-multilingual-v3", 1_024, "bedrock"),
+}
+"""The embedding models by the value of `embedding` in the context."""
 LOCAL = "local"
 LOG_DAYS = (1, 3, 5, 7, 14, 30, 60, 90, 180, 365)
 """The days for which CloudWatch can keep logs, up to a year."""
@@ -98,6 +106,8 @@ class Choices:
     openai_base_url: str = ""  # empty: OpenAI's own
     chat_model: str = "gpt-4.1-nano"
     models: tuple[str, ...] = ()  # models that callers may name besides this one
+    bedrock: Bedrock = field(default_factory=Bedrock)
+    traces: Traces = field(default_factory=Traces)
     jwt_issuer: str = ""
     jwt_audience: tuple[str, ...] = ()
     alarm_email: str = ""
@@ -211,7 +221,8 @@ def _embedding(context: Callable[[str], Any]) -> Embedding | None:
     if kind and kind not in EMBEDDINGS:
         raise SystemExit(f"The context `embedding` is one of {', '.join(EMBEDDINGS)}.")
     if not model:
-        return EMBEDDINGS[kind] if kind else None
+        found = EMBEDDINGS[kind] if kind else None
+        return _without_a_key(found, context)
     if kind == "builtin" or model == BUILTIN.model:
         raise SystemExit(
             "The context `embedding_model` names a model of the server, which `embedding=builtin` "
@@ -222,7 +233,18 @@ def _embedding(context: Callable[[str], Any]) -> Embedding | None:
             "The context `embedding_model` needs `embedding_dimension`: how many numbers a vector "
             "has."
         )
-    return Embedding(model, int(dimension))
+    return _without_a_key(Embedding(model, int(dimension)), context)
+
+
+def _without_a_key(found: Embedding | None, context: Callable[[str], Any]) -> Embedding | None:
+    """Return the embedding model. Refuse a model of the model server if the server is Bedrock's,
+    which speaks of embeddings in another way.
+    """
+    if found is not None and found.runs == "server" and context("models_from") == "bedrock":
+        raise SystemExit(
+            "With the context `models_from=bedrock`, `embedding` is `builtin`, `titan` or `cohere`."
+        )
+    return found
 
 
 def stack_name(stage: str) -> str:
@@ -241,7 +263,17 @@ def choices(context: Callable[[str], Any]) -> Choices:
     models = tuple(
         name for each in str(context("models") or "").split(",") if (name := each.strip())
     )
-    return Choices(**given, models=models, budget_usd=_budget(context), **_jwt(context))
+    bedrock = bedrock_of(context)
+    if bedrock.chats:
+        given = of_bedrock(given, models)
+    return Choices(
+        **given,
+        models=models,
+        bedrock=bedrock,
+        traces=traces_of(context),
+        budget_usd=_budget(context),
+        **_jwt(context),
+    )
 
 
 def _budget(context: Callable[[str], Any]) -> int:

@@ -21,7 +21,20 @@ from infra import paths, pythons
 
 RULES = 11
 """A part of every layer's hash. Raise it when the rules below change what a layer contains."""
-SERVICES = frozenset({"dynamodb", "events", "kms", "lambda", "s3", "sqs", "ssm", "sts"})
+SERVICES = frozenset(
+    {
+        "bedrock-agent-runtime",
+        "bedrock-runtime",
+        "dynamodb",
+        "events",
+        "kms",
+        "lambda",
+        "s3",
+        "sqs",
+        "ssm",
+        "sts",
+    }
+)
 """The AWS services that functions may call. The SDK's data for all other services is left out,
 because it is larger than the rest.
 """
@@ -175,7 +188,7 @@ def _copy(folder: Path, into: Path) -> None:
 CORE = paths.LAYERS / "core" / "python"
 LOCAL = paths.LAYERS / "local" / "python"
 DATACLASS_CODE = Path(__file__).with_name("dataclass_code.py")
-BENEATH = {"models": ("runtime",), "builtin": ("runtime", "models")}
+BENEATH = {"models": ("runtime",), "builtin": ("runtime", "models"), "traces": ("runtime",)}
 """The layers that every function with this layer has too. Packages of the same version are only in
 those layers.
 """

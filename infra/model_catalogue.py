@@ -34,6 +34,7 @@ WINDOWS = {
     "gpt-4.5": "azure/gpt-4.5-preview",
     "gpt-5": "gpt-5",
     "gpt-5-chat": "gpt-5-chat",
+    "gpt-6": "openai.gpt-6-luna",
     "gpt-oss": "azure_ai/gpt-oss-120b",
     "o1": "o1",
     "o1-mini": "azure/o1-mini",
@@ -92,6 +93,12 @@ PRICED = (
     "claude-opus-4-5",
     "text-embedding-3-small",
     "text-embedding-3-large",
+    "openai.gpt-oss-20b-1:0",
+    "openai.gpt-oss-120b-1:0",
+    "us.openai.gpt-6-luna",
+    "global.openai.gpt-6-luna",
+    "amazon.titan-embed-text-v2:0",
+    "cohere.embed-multilingual-v3",
 )
 
 READ, WRITTEN = "cache_read_input_token_cost", "cache_creation_input_token_cost"

@@ -15,8 +15,9 @@ from aws_cdk import aws_lambda_event_sources as sources
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from infra.config import BUILTIN, Choices, Stage, stack_name, tenant_jobs_at_once
+from infra.config import Choices, Stage, stack_name, tenant_jobs_at_once
 from infra.parts.accepted import accept
+from infra.parts.bedrock import grant_chat, grant_invoking, grant_reranking
 from infra.parts.contents import ADD, EXPORTS, LIST, PASSING, READ, REMOVE, Contents
 from infra.parts.http_api import HttpFront, asking
 from infra.parts.layers import Layers
@@ -38,12 +39,21 @@ from infra.parts.streams import (
     follow,
 )
 from infra.parts.tables import DELETES, READS, WRITES, Tables
+from infra.parts.traces import grant_spans
+from infra.traces import UNTRACED, XRAY
 
 MODEL_KEY = "OPENAI_KEY_PARAMETER"
 """The environment variable that names the key of the model server."""
 SHARE = "TENANT_JOBS_AT_ONCE"
 STORES = ("TENANTS_TABLE", "SESSIONS_TABLE", "MEMORIES_TABLE", "CONTENTS_BUCKET")
-SERVER = (MODEL_KEY, "OPENAI_BASE_URL")
+SERVER = (
+    "MODELS_FROM",
+    MODEL_KEY,
+    "OPENAI_BASE_URL",
+    "BEDROCK_REGION",
+    "BEDROCK_PROFILE",
+    "BEDROCK_URL",
+)
 CHATTING = (*SERVER, "CHAT_MODEL")
 SEARCHING = (*SERVER, "SEARCH_URL", "EMBEDDING_MODEL", "EMBEDDING_DIMENSION")
 INDEXED = ("SESSIONS_TABLE", "MEMORIES_TABLE", *SEARCHING)
@@ -73,6 +83,7 @@ class Palimpsest(Stack):
         self._choices = choices
         self._key = self._encryption_key()
         self._layers = Layers(self, stage=stage)
+        self._tracing = self._layers.traces(choices.traces.layer) if choices.traces.sink else []
         self.tables = Tables(self, stage=stage, key=self._key)
         self.contents = Contents(self, stage=stage, key=self._key)
         self.search = Search(self, stage=stage, key=self._key)
@@ -131,12 +142,17 @@ class Palimpsest(Stack):
                 "MODELS": ",".join(
                     dict.fromkeys((choices.chat_model, *choices.models))
                 ),  # models that callers may name
+                "MODELS_FROM": choices.bedrock.models_from,
                 "OPENAI_BASE_URL": choices.openai_base_url,
+                "BEDROCK_REGION": choices.bedrock.region,
+                "BEDROCK_PROFILE": choices.bedrock.profile,
+                "BEDROCK_URL": choices.bedrock.url,
+                "RERANK_MODEL": choices.bedrock.reranker,
                 "REFUSALS_ANSWERED": str(self._stage.sizes.refusals_answered),
                 "JWT_ISSUER": choices.jwt_issuer,
                 "JWT_AUDIENCE": ",".join(choices.jwt_audience),
                 SHARE: str(tenant_jobs_at_once(self._stage.sizes.worker_concurrency)),
-                MODEL_KEY: self.key_parameter,
+                MODEL_KEY: "" if choices.bedrock.chats else self.key_parameter,
             }
         )
 
@@ -154,28 +170,52 @@ class Palimpsest(Stack):
         sends_to_itself: bool = False,
     ) -> PythonFunction:
         """Return a function that has those environment variables."""
+        traces, tracing, endpoint = self._choices.traces, self._tracing, ""
+        if name in UNTRACED:
+            tracing = []
+        else:
+            endpoint = traces.endpoint(self.region)
         function = PythonFunction(
             self,
             name,
             stage=self._stage,
-            layers=[*self._layers.every, *layers],
+            layers=[*self._layers.every, *layers, *tracing],
             timeout_seconds=seconds,
             memory_mb=memory_mb,
-            environment={variable: self._variables[variable] for variable in variables},
+            environment={
+                **{variable: self._variables[variable] for variable in variables},
+                "TRACES_ENDPOINT": endpoint,
+                "TRACES_SHARE": traces.share,
+            },
             key=self._key,
             sends_to_itself=sends_to_itself,
         )
         self.functions[name] = function
         if self._asks_server(name, variables):
             self._grant_openai_key(function.role)
+        self._grant_bedrock(name, variables, function.role)
+        if endpoint and traces.sink == XRAY:
+            grant_spans(function.role)
         return function
 
     def _asks_server(self, name: str, variables: Sequence[str]) -> bool:
-        """Return whether a function calls the model server, and so reads its key. The function
-        `sessions` never does: `embed` makes its vectors.
+        """Return whether a function calls a model server with a key, and so reads the key. The
+        function `sessions` never does: `embed` makes its vectors.
         """
-        embeds = name in INDEXING and self._stage.embedding != BUILTIN
-        return MODEL_KEY in variables and (embeds or "CHAT_MODEL" in variables)
+        embeds = name in INDEXING and self._stage.embedding.runs == "server"
+        asks = MODEL_KEY in variables and (embeds or "CHAT_MODEL" in variables)
+        return asks and not self._choices.bedrock.chats
+
+    def _grant_bedrock(self, name: str, variables: Sequence[str], role: iam.Role) -> None:
+        """Let a function call the models of Bedrock that it uses, and no others."""
+        bedrock = self._choices.bedrock
+        if bedrock.chats and "CHAT_MODEL" in variables:
+            grant_chat(role, (self._choices.chat_model, *self._choices.models), bedrock)
+        embeds = name in INDEXING or name == "memories"
+        if embeds and self._stage.embedding.runs == "bedrock":
+            grant_invoking(role, (self._stage.embedding.model,), bedrock)
+        if bedrock.reranker and "RERANK_MODEL" in variables:
+            grant_reranking(role, bedrock.reranker, bedrock)
 
     def _add_front(self) -> None:
         """Add the HTTP API and its functions."""
@@ -208,7 +248,8 @@ class Palimpsest(Stack):
         return sessions
 
     def _add_memories(self) -> PythonFunction:
-        tables, variables = self.tables, dict.fromkeys((*STORES, *SEARCHING, *CHATTING, "MODELS"))
+        used = (*STORES, *SEARCHING, *CHATTING, "MODELS", "RERANK_MODEL")
+        tables, variables = self.tables, dict.fromkeys(used)
         layers = [*self._layers.embedding, *self._layers.graph]
         memories = self._function(
             "memories", *variables, seconds=REQUEST_SECONDS, memory_mb=WHOLE_CPU_MB, layers=layers
@@ -446,8 +487,9 @@ class Palimpsest(Stack):
             "DeadLettersUrl": self.queues.dead_letters.queue_url,
             "EventsQueueUrl": self.queues.events.queue_url,
             "ParkedQueueUrl": self.queues.parked.queue_url,
-            "OpenAiKeyParameter": self.key_parameter,
         }
+        if not self._choices.bedrock.chats:
+            outputs["OpenAiKeyParameter"] = self.key_parameter
         outputs |= {
             f"{name.capitalize()}QueueUrl": queue.queue_url
             for name, queue in self.queues.of.items()

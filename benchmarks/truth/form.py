@@ -20,7 +20,9 @@ ORDINARY = tuple(OURS / name for name in ("everyday", "later", "third", "fourth"
 """Four sets in which ordinary people end, correct and repeat what they said. Each was written before
 it was run, the last three after repairs.
 """
-LATER_NAMES = ("streets", "strangers", "passers", "newcomers", "guests", "travellers")
+LATER_NAMES = (
+    "streets", "strangers", "passers", "newcomers", "guests", "travellers", "visitors",
+)  # fmt: skip
 LATER = tuple(OURS / name for name in LATER_NAMES)
 """Sets that were each written after the rules, run once, and used to repair them afterwards."""
 

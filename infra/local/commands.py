@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from infra import paths
+from infra.bedrock import BEDROCK_CHAT_MODEL
 from infra.config import LOCAL, Choices, stack_name
 from infra.local import deploy, endpoint, ministack, search
 from infra.local.endpoint import Endpoint
@@ -41,7 +42,8 @@ def start(wanted_port: str, search_engine: str) -> None:
     place = Target(STACK, target.local_session(), process.endpoint)
     outputs = deploy.deploy(assembly, STACK, session=place.session, endpoint=process.endpoint)
     deploy.complete_tables(assembly, STACK, session=place.session, endpoint=process.endpoint)
-    openai_key.store(place, outputs, os.environ.get("OPENAI_API_KEY", ""))
+    if os.environ.get("MODELS_FROM") != "bedrock":
+        openai_key.store(place, outputs, os.environ.get("OPENAI_API_KEY", ""))
     url = f"{process.endpoint}/_aws/execute-api/{outputs['ApiId']}/$default"
     key = _api_key(place, outputs["TenantsTable"])
     endpoint.write(Endpoint(url=url, api_key=key, stack=STACK, aws_endpoint=process.endpoint))
@@ -57,7 +59,8 @@ def _embed_once(place: Target, outputs: Mapping[str, str]) -> None:
     """Let the built-in model make one vector, so that its function has started before the first
     context needs it. That context would not wait for it.
     """
-    if "EmbedFunction" in outputs and not os.environ.get("EMBEDDING_MODEL"):
+    is_builtin = os.environ.get("EMBEDDING", "builtin") == "builtin"
+    if "EmbedFunction" in outputs and is_builtin and not os.environ.get("EMBEDDING_MODEL"):
         asked = json.dumps({"texts": ["Hello"], "as_questions": False})
         place.client("lambda").invoke(FunctionName=outputs["EmbedFunction"], Payload=asked)
 
@@ -154,6 +157,9 @@ A conversation to watch: make demo
 
 def _model_in_use() -> str:
     """Return a sentence about the model in use, or about working without a model."""
+    if os.environ.get("MODELS_FROM") == "bedrock":
+        model = os.environ.get("CHAT_MODEL") or BEDROCK_CHAT_MODEL
+        return f"Model: {model} of Amazon Bedrock summarises, extracts and answers."
     if not os.environ.get("OPENAI_API_KEY"):
         return (
             "No model answers: summaries and memories are the conversation's own sentences. Search "

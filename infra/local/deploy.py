@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import boto3
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, ProfileNotFound
 
 from infra import layer_build, paths
 from infra.config import LOCAL, Choices, stack_name
@@ -42,7 +42,16 @@ EPOCH = (
 )  # the same time for all files, so that the same files make the same archive
 
 
-CONTEXT = ("models", "embedding_model", "embedding_dimension")
+CONTEXT = (
+    "models",
+    "models_from",
+    "embedding",
+    "embedding_model",
+    "embedding_dimension",
+    "rerank",
+    "bedrock_region",
+    "bedrock_url",
+)
 """Parts of the CDK's context that come from environment variables. The variables have the same
 names in capitals.
 """
@@ -78,6 +87,10 @@ def assembly_of(search: str) -> Path:
     """
     chosen = {name: os.environ[name.upper()] for name in CONTEXT if os.environ.get(name.upper())}
     filled = {"openai_base_url": MODEL_SERVER, "chat_model": CHAT_MODEL}
+    if chosen.get("models_from") == "bedrock":
+        filled = {"chat_model": os.environ.get("CHAT_MODEL", "")}
+    if uses_bedrock():
+        filled |= _profile()
     shared = _shared(json.dumps({"stage": LOCAL, "search": search, **IN_PLACE, **chosen, **filled}))
     assembly = paths.private(paths.local_state()) / "cdk.out"
     shutil.rmtree(assembly, ignore_errors=True)
@@ -85,6 +98,27 @@ def assembly_of(search: str) -> Path:
     paths.close_to_others(assembly)
     _fill_in(assembly / f"{stack_name(LOCAL)}.template.json")
     return assembly
+
+
+def uses_bedrock() -> bool:
+    """Return whether this start is told to use models of Amazon Bedrock."""
+    named = (os.environ.get("MODELS_FROM"), os.environ.get("EMBEDDING"))
+    return bool({*named} & {"bedrock", "titan", "cohere"} or os.environ.get("RERANK"))
+
+
+def _profile() -> dict[str, str]:
+    """Return the context that names the caller's profile, with whose credentials functions call
+    Bedrock, and its region.
+    """
+    profile = os.environ.get("AWS_PROFILE", "default")
+    try:
+        region = boto3.Session(profile_name=profile).region_name
+    except ProfileNotFound as error:
+        raise CannotRun(f"{error} Set AWS_PROFILE to one that may call Bedrock.") from error
+    region = os.environ.get("BEDROCK_REGION") or region
+    if not region:
+        raise CannotRun(f"The profile {profile} names no region; set BEDROCK_REGION.")
+    return {"bedrock_profile": profile, "bedrock_region": region}
 
 
 def _shared(context: str) -> Path:

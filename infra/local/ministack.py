@@ -23,7 +23,16 @@ from infra.local import access_key, saved_state
 from infra.local.processes import HOST, CannotRun, has_ended, is_taken, on_its_own, until
 
 LOCK = paths.PROJECT / "requirements-local.txt"
-PASSED_ON = ("PATH", "HOME", "LANG", "SSL_CERT_FILE", "HTTPS_PROXY", "NO_PROXY")
+PASSED_ON = (
+    "PATH",
+    "HOME",
+    "LANG",
+    "SSL_CERT_FILE",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "AWS_CONFIG_FILE",  # where profiles are; a function reads them only if its settings name one
+    "AWS_SHARED_CREDENTIALS_FILE",
+)
 START_SECONDS = 300  # a limit, so that it does not wait for ever; it takes two
 STOP_SECONDS = 180
 HEALTH_SECONDS = 30  # a running one answers within it, however busy the machine is

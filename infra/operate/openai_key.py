@@ -22,8 +22,12 @@ def store(place: Target, outputs: Mapping[str, str], key: str) -> None:
     """Store the key for that stack. If `key` is empty, delete the stored key. Workers then use no
     model.
     """
+    name = outputs.get("OpenAiKeyParameter")
+    if name is None:
+        if key:
+            raise SystemExit("This stack takes its models from Bedrock, which needs no key.")
+        return
     client = place.client("ssm")
-    name = outputs["OpenAiKeyParameter"]
     if key:
         encryption = {"KeyId": outputs["KeyArn"]} if "KeyArn" in outputs else {}
         client.put_parameter(

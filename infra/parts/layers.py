@@ -41,6 +41,13 @@ class Layers(Construct):
             together = layer_build.build_together(("models", "builtin"), stage.wheels)
             self.embedding = [self._layer("Embedding", together)]
 
+    def traces(self, arn: str) -> list[lambda_.ILayerVersion]:
+        """Return the layers of a stack that traces: the library that sends spans, and a collector
+        if one is named. Call this once.
+        """
+        named = [lambda_.LayerVersion.from_layer_version_arn(self, "Collector", arn)] if arn else []
+        return [self._built("traces"), *named]
+
     def tokens(self) -> list[lambda_.LayerVersion]:
         """Return the layer that checks tokens. Only a stack that accepts tokens has it. Call this
         once.

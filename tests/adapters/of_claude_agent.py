@@ -82,3 +82,36 @@ def test_what_was_said_in_a_transcript_is_remembered() -> None:
     assert [each["content"] for each in Palimpsest().user(user).memories()] == [
         "I live in Hamburg."
     ]
+
+
+def test_what_model_calls_used_is_counted_once_an_answer_with_what_a_cache_served() -> None:
+    usage = {
+        "input_tokens": 100,
+        "cache_read_input_tokens": 4_000,
+        "cache_creation_input_tokens": 200,
+        "output_tokens": 20,
+    }
+    answer = {"id": "msg_1", "model": "claude-sonnet-4-5-20250929", "usage": usage}
+
+    def block(kind: str, **inner: Any) -> Any:
+        entry = said([{"type": kind, **inner}], "assistant")
+        return {**entry, "message": {**entry["message"], **answer}}
+
+    entries = [
+        said("Hello."),
+        block("text", text="I look."),
+        block("tool_use", id="t", name="Bash", input={}),
+    ]
+    user = f"u-{uuid.uuid4().hex}"
+
+    async def go() -> None:
+        kept = store(user)
+        await kept.append(KEY, entries)
+        await kept.append(KEY, [block("text", text="Done.")])
+
+    asyncio.run(go())
+    (row,) = Palimpsest().usage(by="user", user_id=user)
+    counted = (row["chat_tokens_in"], row["chat_tokens_cached"], row["chat_tokens_out"])
+    assert counted == (4_300, 4_000, 20)
+    cost = (100 * 3 + 4_000 * 0.3 + 200 * 3.75 + 20 * 15) / 1_000_000
+    assert abs(row["chat_cost_usd"] - cost) < 1e-9

@@ -259,3 +259,18 @@ def test_what_a_chats_model_calls_used_is_counted_with_what_a_cache_served(user:
     assert counted == (10_000, 8_192, 40)
     cost = 2 * (904 * 0.4 + 4_096 * 0.1 + 20 * 1.6) / 1_000_000
     assert row["chat_cost_usd"] == pytest.approx(cost)
+
+
+def test_a_chat_history_passes_a_cache_key_and_cache_points_on(user: str) -> None:
+    Palimpsest().user(user).remember("Sarah lives in Hamburg.")
+    history = PalimpsestChatMessageHistory(f"s-{user}", user=user, cache_points=True)
+    history.add_messages([HumanMessage("Hello"), AIMessage("Hi.")])
+    first, *_, last = history.messages
+    for message in (first, last):
+        (block,) = message.content
+        assert block["cache_control"] == {"type": "ephemeral"}
+    assert "Hamburg" in first.content[0]["text"]
+    plain = PalimpsestChatMessageHistory(f"s-{user}", user=user)
+    assert plain.messages[-1].content == "Hi."
+    assert plain.prompt_cache_key == history.prompt_cache_key
+    assert len(plain.prompt_cache_key) == 32

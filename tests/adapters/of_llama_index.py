@@ -8,11 +8,18 @@ import uuid
 from typing import Any
 
 import pytest
-from llama_index.core.base.llms.types import ChatMessage, ToolCallBlock
+from llama_index.core.base.llms.types import ChatMessage, ChatResponse, ToolCallBlock
+from llama_index.core.chat_engine import SimpleChatEngine
+from llama_index.core.llms.callbacks import llm_chat_callback
+from llama_index.core.llms.mock import MockLLM
 from llama_index.core.memory import Memory
 from llama_index.core.storage.chat_store.base_db import MessageStatus
 from palimpsest_client import Palimpsest
-from palimpsest_client.integrations.llama_index import PalimpsestMemory, PalimpsestMemoryBlock
+from palimpsest_client.integrations.llama_index import (
+    PalimpsestMemory,
+    PalimpsestMemoryBlock,
+    count_usage,
+)
 
 
 @pytest.fixture
@@ -146,3 +153,54 @@ def test_what_answers_least_is_left_out_first(user: str) -> None:
     content = "- first memory\n- second memory\n- third memory"
     assert asyncio.run(block.atruncate(content, 3)) == "- first memory\n- second memory"
     assert asyncio.run(block.atruncate(content, 100)) is None
+
+
+class Counts(MockLLM):
+    """Answers, and says what each answer used."""
+
+    @llm_chat_callback()
+    def chat(self, messages: Any, **_: Any) -> ChatResponse:
+        details = {"cached_tokens": 4_096}
+        usage = {"prompt_tokens": 5_000, "completion_tokens": 20, "prompt_tokens_details": details}
+        raw = {"model": "gpt-4.1-mini-2025-04-14", "usage": usage}
+        answer = f"You said {len(list(messages))} things."
+        return ChatResponse(message=said(answer, "assistant"), raw=raw)
+
+
+def test_what_a_chats_model_calls_used_is_counted_with_what_a_cache_served(user: str) -> None:
+    count_usage()
+    count_usage()
+    memory = PalimpsestMemory.from_defaults(
+        session_id=f"s-{user}", memory_blocks=[PalimpsestMemoryBlock(user=user)]
+    )
+    engine = SimpleChatEngine.from_defaults(llm=Counts(is_chat_model=True), memory=memory)
+    engine.chat("Hello.")
+    engine.chat("And again.")
+    (row,) = Palimpsest().usage(by="user", user_id=user)
+    counted = (row["chat_tokens_in"], row["chat_tokens_cached"], row["chat_tokens_out"])
+    assert counted == (10_000, 8_192, 40)
+    cost = 2 * (904 * 0.4 + 4_096 * 0.1 + 20 * 1.6) / 1_000_000
+    assert row["chat_cost_usd"] == pytest.approx(cost)
+
+
+def test_with_its_memories_in_the_user_message_a_prompt_begins_as_the_one_before(user: str) -> None:
+    for fact in ("Sarah lives in Hamburg.", "Sarah plays the cello.", "Sarah has a cat."):
+        Palimpsest().user(user).remember(fact)
+    memory = PalimpsestMemory.from_defaults(
+        session_id=f"s-{user}",
+        memory_blocks=[PalimpsestMemoryBlock(user=user, k=1)],
+        insert_method="user",
+    )
+
+    def asked(text: str) -> list[str]:
+        memory.put(said(text))
+        prompt = [str(each.content) for each in memory.get()]
+        memory.put(said("Noted.", "assistant"))
+        return prompt
+
+    asked("Hello there.")
+    before = asked("Where does Sarah live?")
+    after = asked("What does Sarah play?")
+    assert "Hamburg" in before[-1]
+    assert "cello" in after[-1]
+    assert after[: len(before) - 1] == before[:-1]

@@ -18,6 +18,7 @@ from openai.types.responses import (
     ResponseOutputText,
     ResponseReasoningItem,
 )
+from openai.types.responses.response_usage import InputTokensDetails
 from palimpsest_client import AsyncPalimpsest, Palimpsest
 from palimpsest_client.integrations.openai_agents import PalimpsestSession
 
@@ -254,3 +255,40 @@ def test_a_runner_that_is_given_contexts_knows_its_user_at_once_and_never_passes
 
     asyncio.run(go())
     assert "Hamburg" in json.dumps(asyncio.run(fitted("tuesday").get_items()))
+
+
+class Counts(Model):
+    """Answers, and says what each answer used."""
+
+    async def get_response(self, *_: Any, **__: Any) -> ModelResponse:
+        details = InputTokensDetails(cached_tokens=4_096, cache_write_tokens=0)
+        usage = Usage(
+            requests=1,
+            input_tokens=5_000,
+            output_tokens=20,
+            total_tokens=5_020,
+            input_tokens_details=details,
+        )
+        return ModelResponse(output=[said("Yes.")], usage=usage, response_id=None)
+
+    def stream_response(self, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError
+
+    model = "gpt-4.1-mini"
+
+
+def test_what_a_runs_model_calls_used_is_counted_with_what_a_cache_served() -> None:
+    user = f"u-{uuid.uuid4().hex}"
+    kept = PalimpsestSession(f"s-{user}", user=user)
+    agent = Agent(name="A", model=Counts())
+
+    async def go() -> None:
+        await Runner.run(agent, "Hello.", session=kept, hooks=kept.hooks)
+        await Runner.run(agent, "And again.", session=kept, hooks=kept.hooks)
+
+    asyncio.run(go())
+    (row,) = Palimpsest().usage(by="user", user_id=user)
+    counted = (row["chat_tokens_in"], row["chat_tokens_cached"], row["chat_tokens_out"])
+    assert counted == (10_000, 8_192, 40)
+    cost = 2 * (904 * 0.4 + 4_096 * 0.1 + 20 * 1.6) / 1_000_000
+    assert abs(row["chat_cost_usd"] - cost) < 1e-9

@@ -11,6 +11,8 @@ from strands import Agent
 from strands.memory import AddMessagesContext, IntervalTrigger, MemoryManager
 from strands.models.model import Model
 
+METRICS = {"latencyMs": 1}
+
 
 class Listens(Model):
     """Says that all is well; `seen` is what it was sent last."""
@@ -33,6 +35,8 @@ class Listens(Model):
         yield {"contentBlockDelta": {"delta": {"text": "All is well."}}}
         yield {"contentBlockStop": {}}
         yield {"messageStop": {"stopReason": "end_turn"}}
+        usage = {"inputTokens": 900, "outputTokens": 20, "totalTokens": 5_016}
+        yield {"metadata": {"usage": {**usage, "cacheReadInputTokens": 4_096}, "metrics": METRICS}}
 
 
 @pytest.fixture
@@ -116,3 +120,20 @@ def test_an_agent_knows_in_its_next_life_what_it_heard_in_this_one(user: str) ->
     second, model = agent()
     second("Where do I live?")
     assert "Hamburg" in str(model.seen)
+
+
+def test_what_an_agents_model_calls_used_is_counted_with_what_a_cache_served(user: str) -> None:
+    store = PalimpsestMemoryStore(
+        user=user,
+        extraction={"trigger": IntervalTrigger(turns=1)},
+        model="us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+    )
+    manager = MemoryManager(stores=[store])
+    agent = Agent(model=Listens(), callback_handler=None, memory_manager=manager)
+    agent("Hello.")
+    agent("And again.")
+    (row,) = Palimpsest().usage(by="user", user_id=user)
+    counted = (row["chat_tokens_in"], row["chat_tokens_cached"], row["chat_tokens_out"])
+    assert counted == (2 * 4_996, 2 * 4_096, 40)
+    cost = 2 * (900 * 3 + 4_096 * 0.3 + 20 * 15) / 1_000_000
+    assert row["chat_cost_usd"] == pytest.approx(cost)

@@ -11,12 +11,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from palimpsest.engines.bedrock.embeddings import BedrockEmbedder
+from palimpsest.engines.bedrock.place import BedrockPlace
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
 from palimpsest.models.builtin import SPACE, BuiltinEmbedder
 from palimpsest.models.catalogue import THRESHOLDS
 from palimpsest.models.openai.embeddings import MAX_TOKENS, OpenAIEmbedder
 from palimpsest.models.ports import Embedder, Space, Vector
 
+from tests.doubles.bedrock import REGION, BedrockApi
 from tests.doubles.openai_api import OK, Step
 from tests.doubles.openai_embeddings import OpenAIEmbeddingsApi
 from tests.engines import builtin_models
@@ -57,9 +60,29 @@ def small(api: OpenAIEmbeddingsApi) -> OpenAIEmbedder:
     return OpenAIEmbedder(key=Known(), space=SMALL, base_url=api.base_url, seconds=60)
 
 
-@pytest.fixture(params=["openai", "builtin"])
+@pytest.fixture
+def bedrock(monkeypatch: pytest.MonkeyPatch) -> Iterator[BedrockApi]:
+    with BedrockApi() as running:
+        running.use(monkeypatch)
+        yield running
+    assert running.refused == []
+
+
+@pytest.fixture
+def titan(bedrock: BedrockApi) -> BedrockEmbedder:
+    space = Space("amazon.titan-embed-text-v2:0", 256)
+    return BedrockEmbedder(BedrockPlace(region=REGION, url=bedrock.endpoint), space=space)
+
+
+@pytest.fixture
+def cohere(bedrock: BedrockApi) -> BedrockEmbedder:
+    space = Space("cohere.embed-multilingual-v3", 1_024)
+    return BedrockEmbedder(BedrockPlace(region=REGION, url=bedrock.endpoint), space=space)
+
+
+@pytest.fixture(params=["small", "builtin", "titan", "cohere"])
 def embedder(request: pytest.FixtureRequest) -> Embedder:
-    made: Embedder = request.getfixturevalue("small" if request.param == "openai" else "builtin")
+    made: Embedder = request.getfixturevalue(request.param)
     return made
 
 

@@ -31,7 +31,18 @@ from tests.service import SARAH, TENANT
 from tests.unit.privacy.hunt import Hunt
 
 BURIAL = Burial(
-    "mem_1", at=5, topics=("a",), subject="b", said=("c", "d"), words=("e",), values=("f",)
+    "mem_1",
+    at=5,
+    topics=("a",),
+    subject="b",
+    said=("c", "d"),
+    words=("e",),
+    values=("f",),
+    names=("g",),
+    distinct=("h",),
+    abouts=("i",),
+    areas=("j",),
+    is_somebody=True,
 )
 
 

@@ -27,6 +27,7 @@ ELSEWHERE = {
     ("layers/client/README.md", "python"): "tests/e2e/test_installed_client.py",
     ("library.md", "python"): "tests/unit/test_agent_memory.py",
     ("typescript.md", "typescript"): "tests/contract/client/test_typescript.py",
+    ("typescript.md", "sh"): "tests/contract/client/test_typescript.py",
 }
 """What tests of their own run, by page and language; everything else runs by itself."""
 FENCE = re.compile(

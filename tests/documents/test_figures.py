@@ -275,7 +275,7 @@ NO_RESULTS = {
     "architecture.md": (r"under 1 KB", r"400 ms of its own"),
 }
 """Figures that no measurement gave, by page."""
-ARITHMETIC = ("cost.md", "faults.md")
+ARITHMETIC = ("bedrock.md", "cost.md", "faults.md")
 """Pages that work figures out of prices before the reader's eyes, or state limits with the tests
 that hold them.
 """

@@ -31,6 +31,7 @@ class Step:
     status: int = 200
     retry_after: str | None = None
     retry_after_ms: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)  # more of the answer
     code: str | None = None  # of an error
     param: str | None = None
     delay: float = 0.0  # seconds before the first byte
@@ -87,7 +88,8 @@ class OpenAIApi(HttpDouble):
             )
 
             def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                self.sent = self.rfile.read(int(self.headers["Content-Length"]))
+                body = json.loads(self.sent)
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 step = outer._take(Request(self.path.removeprefix("/v1"), headers, body))
                 try:
@@ -117,9 +119,7 @@ class OpenAIApi(HttpDouble):
             handler.connection.close()
             return
         is_stream = bool(request.get("stream")) and step.status < 400
-        said = self._body(step, request)
-        right = _streamed(said) if is_stream else json.dumps(said).encode()
-        body = right if step.body is None else step.body
+        body = step.body if step.body is not None else self._right(step, request, is_stream)
         _head(
             handler, step, len(body), kind="text/event-stream" if is_stream else "application/json"
         )
@@ -130,6 +130,10 @@ class OpenAIApi(HttpDouble):
         for start in range(0, len(body), size):
             self._closing.wait(step.drip)
             handler.wfile.write(body[start : start + size])
+
+    def _right(self, step: Step, request: dict[str, Any], is_stream: bool) -> bytes:  # noqa: FBT001
+        said = self._body(step, request)
+        return _streamed(said) if is_stream else json.dumps(said).encode()
 
     def _body(self, step: Step, request: dict[str, Any]) -> dict[str, Any]:
         if step.status >= 400:
@@ -178,4 +182,6 @@ def _head(handler: BaseHTTPRequestHandler, step: Step, length: int, *, kind: str
     for name, value in (("Retry-After", step.retry_after), ("Retry-After-Ms", step.retry_after_ms)):
         if value is not None:
             handler.send_header(name, value)
+    for name, value in step.headers.items():
+        handler.send_header(name, value)
     handler.end_headers()

@@ -117,6 +117,51 @@ def test_each_start_has_its_own_folder_server_and_model_in_the_assembly_that_it_
     assert len(list((project / ".build" / "assemblies").iterdir())) == 1
 
 
+@pytest.fixture
+def profile(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine with one profile, that of Ann."""
+    (project / "config").write_text("[profile ann]\nregion = eu-central-1\n")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(project / "config"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(project / "none"))
+    monkeypatch.delenv("AWS_DEFAULT_REGION", raising=False)
+    monkeypatch.setenv("AWS_PROFILE", "ann")
+    monkeypatch.setenv("MODELS_FROM", "bedrock")
+
+
+@pytest.mark.usefixtures("profile")
+def test_a_start_with_bedrock_uses_the_callers_profile_and_no_key(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("EMBEDDING", "titan")
+    told = template()
+    wanted = {
+        "models_from": "bedrock",
+        "embedding": "titan",
+        "bedrock_profile": "ann",
+        "bedrock_region": "eu-central-1",
+    }
+    assert {name: told[name] for name in wanted} == wanted
+    assert "openai_base_url" not in told
+    monkeypatch.setenv("BEDROCK_REGION", "us-west-2")
+    assert template()["bedrock_region"] == "us-west-2"
+
+
+@pytest.mark.usefixtures("profile")
+def test_a_start_with_bedrock_says_if_the_profile_is_not_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("AWS_PROFILE", "nobody")
+    with pytest.raises(CannotRun, match="nobody"):
+        template()
+
+
+def test_a_start_without_bedrock_names_no_profile(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_PROFILE", "ann")
+    assert "bedrock_profile" not in template()
+
+
 def open_to_others(folder: Path) -> list[Path]:
     return [path for path in (folder, *folder.rglob("*")) if path.stat().st_mode & 0o077]
 

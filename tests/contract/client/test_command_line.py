@@ -6,13 +6,16 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from palimpsest_client import Palimpsest, errors
 from palimpsest_client.cli import main, shown, stdio
 from palimpsest_client.cli.commands import app
+from palimpsest_client.cli.mcp_clients import ClientName
 from typer.testing import CliRunner
 
 from tests.doubles.openai_api import OpenAIApi
@@ -398,6 +401,30 @@ def test_an_official_client_talks_over_standard_input_to_the_memory(
     assert saw["saved"]["data"]["memories"][0]["content"] == f"Sarah tested {mode}."
     assert saw["listed"]["data"]["memories"][0]["id"] == saw["saved"]["data"]["memories"][0]["id"]
     assert (saw["wrong"]["is_error"], "query: is required" in saw["wrong"]["text"]) == (True, True)
+
+
+@pytest.mark.parametrize("name", list(ClientName))
+def test_the_configuration_of_a_client_leads_to_the_users_memory(
+    name: ClientName, served: Served
+) -> None:
+    told = said("mcp", "--config", name)
+    text = told if name == "codex" else told[told.index("{") :]
+    read = tomllib.loads(text) if name == "codex" else json.loads(text)
+    ((_, servers),) = read.items()
+    entry = servers["palimpsest"]
+    listed = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    if "command" in entry:
+        command, line = [entry["command"], *entry["args"]], json.dumps(listed) + "\n"
+        there = {"PATH": "", **entry["env"]}
+        ran = subprocess.run(  # noqa: S603 - our own program
+            command, input=line, capture_output=True, text=True, check=True, env=there
+        )
+        answer = json.loads(ran.stdout)
+    else:
+        address = next(entry[field] for field in ("url", "httpUrl", "serverUrl") if field in entry)
+        answer = httpx2.post(address, json=listed, headers=entry["headers"]).json()
+    assert len(answer["result"]["tools"]) == 6
+    assert served.seen[-1][1] == "/v1/users/sarah/mcp"
 
 
 def test_without_typer_the_command_says_what_to_install() -> None:

@@ -210,6 +210,22 @@ def test_a_context_comes_in_the_form_that_was_asked_for_and_says_which_messages_
     assert (refused.status, refused.json["errors"][0]["field"]) == (422, "format")
 
 
+def test_a_model_without_a_prompt_cache_gets_no_cache_points(call: Client) -> None:
+    call("PUT", "/v1/static-facts/remote", {"content": "Work from home two days a week."})
+    call("POST", "/v1/sessions", {"user_id": "sarah", "session_id": "s"})
+    call.append("s", "Hello!")
+
+    def has_points(**query: str) -> bool:
+        return "cachePoint" in str(call("GET", "/v1/sessions/s/context", query=query).json)
+
+    assert has_points(format="converse")
+    assert has_points(format="converse", model="anthropic.claude-sonnet-4-5-20250929-v1:0")
+    assert not has_points(format="converse", model="meta.llama3-1-70b-instruct-v1:0")
+    assert not has_points(format="converse", cache_points="false")
+    call("PATCH", "/v1/sessions/s", {"memory": {"model": "amazon.nova-pro-v1:0"}})
+    assert not has_points(format="converse")
+
+
 @pytest.mark.parametrize("memory_as", ["split", "user", "system", "tool_call", "none"])
 def test_the_parts_of_a_context_add_up(call: Client, memory_as: str) -> None:
     call("PUT", "/v1/static-facts/remote", {"content": "Work from home two days a week."})

@@ -12,8 +12,6 @@ from benchmarks.truth.form import BY_ANOTHER, CHANGES, LATER, load
 from benchmarks.truth.run import Outcome, believed_in_process, outcomes
 
 NONE_MAY_FAIL = ("secret", "off the record", "deleted")
-STILL_BELIEVED = frozenset({"guests-deleted-03", "travellers-deleted-03"})
-"""A deleted fact that an old message says in other words is learned again from that message."""
 HELD, KNOWN = 0.97, 0.91
 
 
@@ -53,5 +51,4 @@ def test_no_secret_no_word_off_the_record_and_nothing_deleted_is_believed() -> N
         one for one in results() if one.case.kind in NONE_MAY_FAIL and one.case.twin_of is None
     ]
     assert len(private) > 50
-    believed = {one.case.id for one in private if not one.passed}
-    assert believed <= STILL_BELIEVED
+    assert [one.case.id for one in private if not one.passed] == []

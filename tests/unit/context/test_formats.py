@@ -195,6 +195,21 @@ def test_responses_takes_items_and_each_names_the_message_that_it_is_of() -> Non
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("form", ["anthropic", "converse", "responses"])
+def test_the_name_of_a_speaker_comes_before_the_text(form: ContextFormat) -> None:
+    image = {"type": "image_url", "image_url": {"url": PNG}}
+    chats: list[dict[str, Any]] = [
+        {"role": "user", "name": "Sarah", "content": "Who drives?"},
+        {"role": "user", "name": "Tom", "content": [{"type": "text", "text": "I do."}, image]},
+        {"role": "assistant", "name": "planner", "content": "Noted."},
+        {"role": "user", "name": "Tom", "content": [image]},
+    ]
+    said = json.dumps(written(chats, form).messages)
+    for text in ("Sarah: Who drives?", "Tom: I do.", "planner: Noted.", '"Tom:"'):
+        assert text in said
+    assert said.count("Tom") == 2
+
+
 @pytest.mark.parametrize("form", ["anthropic", "converse"])
 def test_a_window_that_begins_with_the_assistant_gets_a_user_message_before_it(
     form: ContextFormat,

@@ -3,7 +3,14 @@ from datetime import date
 
 import pytest
 from palimpsest.errors import Unprocessable
-from palimpsest.models.catalogue import WITHDRAWN, budget_of, cost, model_catalogue, window_of
+from palimpsest.models.catalogue import (
+    WITHDRAWN,
+    budget_of,
+    cost,
+    model_catalogue,
+    takes_cache_points,
+    window_of,
+)
 
 from infra import model_catalogue as script
 from infra import paths
@@ -34,6 +41,28 @@ def test_a_models_window_is_known_by_the_longest_beginning_of_its_name(
 @pytest.mark.parametrize("model", ["", "gpt", "sarahs-own", "my-gpt-4", "openai/"])
 def test_a_name_that_is_not_known_has_no_window(model: str) -> None:
     assert window_of(model) is None
+
+
+@pytest.mark.parametrize(
+    ("model", "takes"),
+    [
+        ("us.anthropic.claude-sonnet-4-20250514-v1:0", True),
+        ("anthropic.claude-3-7-sonnet-20250219-v1:0", True),
+        ("anthropic.claude-3-5-haiku-20241022-v1:0", True),
+        ("anthropic.claude-3-haiku-20240307-v1:0", False),
+        ("anthropic.claude-3-5-sonnet-20240620-v1:0", False),
+        ("anthropic.claude-v2:1", False),
+        ("meta.llama3-1-70b-instruct-v1:0", False),
+        ("amazon.nova-pro-v1:0", False),
+        ("arn:aws:bedrock:eu-west-1:1:application-inference-profile/abc", True),
+        (None, True),
+    ],
+)
+def test_bedrock_takes_cache_points_for_models_that_are_not_known_to_refuse_them(
+    model: str | None,
+    takes: bool,  # noqa: FBT001 - a column of the table
+) -> None:
+    assert takes_cache_points(model) is takes
 
 
 def test_a_budget_is_the_window_less_the_reserve() -> None:

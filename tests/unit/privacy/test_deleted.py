@@ -209,3 +209,45 @@ def test_an_old_statement_that_contains_a_deleted_one_stays_deleted(
     hunt.send("t", [{"role": "user", "content": again, "timestamp": "2020-01-01T00:00:00Z"}])
     hunt.later()
     assert not any(word in content for content in hunt.known())
+
+
+PARAPHRASES = [
+    ("My daughter's name is Mia.", "Mia", "Mia starts school in August."),
+    ("I take sertraline for anxiety.", "sertraline", "My sertraline dose went up to 100 mg."),
+    ("My salary is 74,000 euros.", "74,000", "They pay me 74000 euros a year, I told you."),
+    ("My husband Tom has cancer.", "cancer", "My husband is in chemo for his cancer."),
+    ("Mein Chef heißt Bernd.", "Bernd", "Bernd ist mein Chef."),
+    ("J'ai un fils qui s'appelle Léo.", "Léo", "Mon fils Léo a six ans."),
+    ("Tengo diabetes.", "diabetes", "Mi diabetes es de tipo 1."),
+]
+OTHERS = [
+    ("I live in Kiel.", "Kiel", "I work in Kiel.", "work in Kiel"),
+    ("I'm allergic to peanuts.", "peanut", "I'm allergic to pollen.", "pollen"),
+    ("My boss is called Ruth.", "Ruth", "My boss is strict.", "strict"),
+    ("Meine Tochter heißt Frieda.", "Frieda", "Meine Tochter spielt Geige.", "Geige"),
+    ("Je prends du lithium.", "lithium", "Je prends le bus.", "bus"),
+]
+
+
+def known_after_an_old_message(said: str, word: str, old: str) -> list[str]:
+    """What is known after a memory was deleted and an older message came in."""
+    hunt = Hunt(model=False)
+    hunt.send("s", [{"role": "user", "content": said}])
+    hunt.later()
+    hunt.service.manage_memories.delete(SARAH, hunt.id_of(word))
+    hunt.work()
+    hunt.send("t", [{"role": "user", "content": old, "timestamp": "2020-01-01T00:00:00Z"}])
+    hunt.later()
+    return list(hunt.known())
+
+
+@pytest.mark.parametrize(("said", "word", "old"), PARAPHRASES)
+def test_an_old_statement_in_other_words_stays_deleted(said: str, word: str, old: str) -> None:
+    assert known_after_an_old_message(said, word, old) == []
+
+
+@pytest.mark.parametrize(("said", "word", "old", "known"), OTHERS)
+def test_an_old_statement_of_something_else_is_known(
+    said: str, word: str, old: str, known: str
+) -> None:
+    assert known in " ".join(known_after_an_old_message(said, word, old))

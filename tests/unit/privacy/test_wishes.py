@@ -6,6 +6,18 @@ import pytest
 from palimpsest.privacy.wishes import NO_WISH, wish_of
 
 OFF = [
+    "I'm seeing a therapist, but that's not for your files.",
+    "dont rmbr this: i failed math",
+    "Treat this as private and don't save: my wife left me.",
+    "Let's keep that one off the books: I'm interviewing at Apple.",
+    "Would you mind not saving what I'm about to type? I lost my job.",
+    "Just venting, don't learn from this: my boss is a monster.",
+    "Behandle das vertraulich: Ich lasse mich scheiden.",
+    "Es wäre mir lieb, wenn du das nicht behältst: Ich trinke wieder.",
+    "Das hier ist nur zwischen uns, ich habe eine Affäre.",
+    "Je préfère que tu ne gardes pas ça : je suis malade.",
+    "Il ne faut pas que tu t'en souviennes : je bois.",
+    "No te acuerdes de esto, por favor: estoy endeudado.",
     "I have a crush on Nils, and this shouldn't go into your memory, and I like tea.",
     "This is confidential and not to be stored: I'm under investigation.",
     "Nobody needs to store this, but I failed my driving test.",
@@ -55,6 +67,13 @@ OFF = [
     "No quiero que recuerdes esto: estoy enfermo.",
 ]
 BACK = [
+    "Scratch that from your memory.",
+    "take back what i said about my dad",
+    "Please delete my previous message.",
+    "Vergiss das bitte sofort wieder.",
+    "Meine letzte Nachricht bitte vergessen.",
+    "Tu peux effacer ça de ta mémoire ?",
+    "Bórralo de tu memoria, por favor.",
     "Scratch that, you never heard it.",
     "Forget that last bit.",
     "No he dicho nada.",
@@ -88,6 +107,15 @@ NEXT = [
     "Darf ich dir etwas sagen, das unter uns bleibt?",
 ]
 NONE = [
+    "Scratch that, 4pm",
+    "Delete it from the table, I work with Postgres.",
+    "That's not in my notes, I study law.",
+    "The key stays here, I live upstairs.",
+    "She kept that secret for years. I admire her.",
+    "There's a rabbit in it that nobody has noted for five hundred years.",
+    "Das bleibt so, ich wohne in Bonn.",
+    "Ça reste ouvert, je travaille jusqu'à 20 heures.",
+    "No lo guardo en casa, vivo en un piso.",
     "This milk should not be kept in the fridge.",
     "I'd prefer not to keep a car.",
     "The meeting was not recorded.",

@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import pytest
+from palimpsest.engines.bedrock.embeddings import BedrockEmbedder
+from palimpsest.engines.bedrock.reranking import BedrockReranker
 from palimpsest.engines.opensearch.index import OpenSearchIndex
 from palimpsest.errors import ModelUnavailable, NotFound, Unavailable
 from palimpsest.models.builtin import SPACE, BuiltinEmbedder, BuiltinReranker
@@ -11,7 +13,7 @@ from palimpsest.models.openai.embeddings import OpenAIEmbedder
 from palimpsest.models.ports import Space
 from palimpsest.scope import UserScope
 from palimpsest.search.ports import Gone
-from palimpsest.settings import SearchSettings
+from palimpsest.settings import MemoriesSettings, SearchSettings
 from palimpsest.wiring import engines
 from palimpsest_local.embedded.index import EmbeddedIndex
 
@@ -30,6 +32,11 @@ OPENAI = {"EMBEDDING_MODEL": "text-embedding-3-small", "EMBEDDING_DIMENSION": "1
 
 def search_settings(**changed: str) -> SearchSettings:
     return SearchSettings.read({**ENVIRONMENT, **changed})
+
+
+def memories_settings(**changed: str) -> MemoriesSettings:
+    tables = {"TENANTS_TABLE": "tenants", "MEMORIES_TABLE": "memories", "CONTENTS_BUCKET": "b"}
+    return MemoriesSettings.read({**ENVIRONMENT, **tables, "CHAT_MODEL": "gpt-4.1-nano", **changed})
 
 
 @pytest.fixture(autouse=True)
@@ -105,10 +112,25 @@ def test_the_embedders_name_says_where_it_runs() -> None:
 
 
 def test_a_reranker_is_there_where_the_functions_carry_models() -> None:
-    made = engines.reranker(search_settings())
+    made = engines.reranker(memories_settings())
     assert isinstance(made, MaskedReranker)
     assert isinstance(made.reranker, BuiltinReranker)
-    assert engines.reranker(search_settings(**OPENAI)) is None
+    assert engines.reranker(memories_settings(**OPENAI)) is None
+
+
+def test_a_reranker_of_bedrock_replaces_the_built_in_one() -> None:
+    made = engines.reranker(memories_settings(RERANK_MODEL="cohere.rerank-v3-5:0"))
+    assert isinstance(made, MaskedReranker)
+    assert isinstance(made.reranker, BedrockReranker)
+
+
+@pytest.mark.parametrize("model", ["amazon.titan-embed-text-v2:0", "cohere.embed-multilingual-v3"])
+def test_vectors_of_bedrock_need_no_key(model: str) -> None:
+    told = search_settings(EMBEDDING_MODEL=model, EMBEDDING_DIMENSION="1024")
+    made = engines.embedder(told)
+    assert isinstance(made, MaskedEmbedder)
+    assert isinstance(made.embedder, BedrockEmbedder)
+    assert engines.question_embedder(told) is not None
 
 
 def test_a_builtin_model_that_is_not_there_is_said_at_the_first_text() -> None:

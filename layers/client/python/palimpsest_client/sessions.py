@@ -129,16 +129,16 @@ class SessionCalls:
         body = {**asked, "message": message_of(message)}
         return call("POST", "sessions", self.id, "context", body=body, query=query)
 
-    def begun_context(self) -> Steps[Context]:
-        """Return the context. If the session does not exist, create it first, so that the context
-        shows what is known of the user.
+    def begun_context(self, /, **options: Any) -> Steps[Context]:
+        """Return the context, with the `options` of `context`. If the session does not exist,
+        create it first, so that the context shows what is known of the user.
         """
         try:
-            return (yield from self.context())
+            return (yield from self.context(**options))
         except SessionNotFound:
             with suppress(SessionExists):
                 yield from self.begin()
-        return (yield from self.context())
+        return (yield from self.context(**options))
 
     def say(self, /, *messages: Said, key: str | None = None, **options: Any) -> Steps[Turn]:
         """Store what the user says (texts or messages), and return the model's next input.

@@ -1,4 +1,4 @@
-"""What a call of a model used, from the answers of OpenAI's and Anthropic's APIs."""
+"""What a call of a model used, from the answers of the APIs of models."""
 
 from __future__ import annotations
 
@@ -47,6 +47,47 @@ def used_of_anthropic(message: Mapping[str, Any]) -> Used | None:
         written=written,
         tokens_out=usage.get("output_tokens"),
     )
+
+
+def used_of_responses(answer: Mapping[str, Any]) -> Used | None:
+    """The usage in an answer of OpenAI's Responses API; None without one."""
+    usage = answer.get("usage")
+    if not usage:
+        return None
+    details = usage.get("input_tokens_details") or {}
+    return counted(
+        answer.get("model"),
+        tokens_in=usage.get("input_tokens"),
+        cached=details.get("cached_tokens"),
+        tokens_out=usage.get("output_tokens"),
+    )
+
+
+def used_of_converse(usage: Mapping[str, Any], *, model: str | None) -> Used | None:
+    """The usage of a call of Bedrock's Converse, whose answers do not name the model. Whether
+    `inputTokens` has the tokens of a cache in it shows in `totalTokens`. None if nothing was
+    counted.
+    """
+    given, said = usage.get("inputTokens") or 0, usage.get("outputTokens") or 0
+    cached = usage.get("cacheReadInputTokens") or 0
+    written = usage.get("cacheWriteInputTokens") or 0
+    if not (given or said or cached or written):
+        return None
+    has_all = given + said == usage.get("totalTokens")
+    whole = given if has_all else given + cached + written
+    return counted(model, tokens_in=whole, cached=cached, written=written, tokens_out=said)
+
+
+def used_of_answer(answer: Mapping[str, Any]) -> Used | None:
+    """The usage in an answer of any of these APIs; None without one."""
+    usage = answer.get("usage") or {}
+    if "prompt_tokens" in usage:
+        return used_of_openai(answer)
+    if "inputTokens" in usage:
+        return used_of_converse(usage, model=answer.get("model"))
+    if "input_tokens_details" in usage:
+        return used_of_responses(answer)
+    return used_of_anthropic(answer) if "input_tokens" in usage else None
 
 
 def used_of_events(events: Iterable[Mapping[str, Any]]) -> Used | None:

@@ -27,6 +27,9 @@ Names = Annotated[
 class FunctionSettings(BaseModel):
     """The variables that every function reads from its environment. A field has the name of its
     variable in lower case. A bad value stops the cold start.
+
+    With `traces_endpoint`, the address of a collector that takes OTLP over HTTP, spans are sent
+    there. `traces_share` is the share of traces that are recorded, of those that begin here.
     """
 
     model_config = ConfigDict(
@@ -36,6 +39,8 @@ class FunctionSettings(BaseModel):
     stage: Text
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     powertools_service_name: Text
+    traces_endpoint: str = ""
+    traces_share: float = Field(default=1.0, ge=0, le=1)
 
     @classmethod
     def read(cls, environment: Mapping[str, str] | None = None) -> Self:
@@ -57,10 +62,25 @@ class FunctionSettings(BaseModel):
 class ModelSettings(FunctionSettings):
     """The settings of functions that call a model server with the OpenAI API. Without an address,
     they call OpenAI's server.
+
+    With `models_from=bedrock`, the server is that of Amazon Bedrock, and there is no key.
+    `bedrock_region` is another region than the function's own, `bedrock_profile` a profile of this
+    machine, and `bedrock_url` an address in place of Bedrock's own.
     """
 
-    openai_key_parameter: Text
+    models_from: Literal["openai", "bedrock"] = "openai"
+    openai_key_parameter: str = Field(default="", validate_default=True)
     openai_base_url: str = ""
+    bedrock_region: str = ""
+    bedrock_profile: str = ""
+    bedrock_url: str = ""
+
+    @field_validator("openai_key_parameter")
+    @classmethod
+    def _a_key_for_its_server(cls, value: str, info: ValidationInfo) -> str:
+        if not value and info.data.get("models_from") == "openai":
+            raise ValueError("a server with a key needs the name of its parameter")
+        return value
 
 
 class ChatSettings(ModelSettings):
@@ -142,7 +162,11 @@ class SessionsSettings(ServiceSettings):
 
 
 class MemoriesSettings(ServiceSettings, PaidSettings):
-    """The settings of the function `memories`, which also calls a language model."""
+    """The settings of the function `memories`, which also calls a language model. `rerank_model` is
+    a model of Bedrock that reranks results in place of the built-in one.
+    """
+
+    rerank_model: str = ""
 
 
 class SharedQueueSettings(FunctionSettings):

@@ -38,6 +38,17 @@ def test_a_window_says_a_new_day_once() -> None:
     assert [chat["content"] for chat in context.messages] == ["a", "b", "[2026-01-16]\nc", "d", "e"]
 
 
+def test_a_day_that_begins_with_an_answer_is_said_with_the_next_question() -> None:
+    messages = on_days((15, 16, 16, 16), user("a"), assistant("b"), user("c"), user("d"))
+
+    assert [chat["content"] for chat in fitted(messages).messages] == [
+        "a",
+        "b",
+        "[2026-01-16]\nc",
+        "d",
+    ]
+
+
 def test_a_window_of_one_day_says_no_day() -> None:
     context = fitted(on_days((15, 15), user("a"), assistant("b")))
 

@@ -16,6 +16,7 @@ from palimpsest_client import errors
 from palimpsest_client.blocking import Palimpsest
 from palimpsest_client.calls import MISREAD
 from palimpsest_client.cli import files, people, shown, stdio
+from palimpsest_client.cli.mcp_clients import ClientName, Server, configuration, file_of
 from palimpsest_client.cli.options import MEMORY, AnyUser, AsJson, MemoryId, Most, SessionId, User
 from palimpsest_client.connection import TIMEOUT, find, login_file, options
 from palimpsest_client.sessions import id_for
@@ -439,8 +440,18 @@ def erase(
 
 
 @app.command()
-def mcp(user: User) -> None:
+def mcp(
+    user: User,
+    config: Annotated[
+        ClientName | None,
+        typer.Option(help="Print the configuration of this client instead, with the key."),
+    ] = None,
+) -> None:
     """Run an MCP server on standard input and output, for clients that can't send headers."""
+    if config is not None:
+        shown.errors.print(shown.sentence(f"Paste this into {file_of(config)}:"))
+        print(configuration(config, Server(find(), user)))
+        return
     with httpx2.Client(**options(find(), timeout=TIMEOUT)) as http:
         stdio.serve(http, user, lines=sys.stdin, out=sys.stdout)
 

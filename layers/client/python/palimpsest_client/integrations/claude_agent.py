@@ -15,29 +15,35 @@ from claude_agent_sdk import SessionStore
 from palimpsest_client.awaited import AsyncPalimpsest, AsyncSession
 from palimpsest_client.errors import SessionNotFound
 from palimpsest_client.said import Message
+from palimpsest_client.used import Used, summed, used_of_anthropic
 
 Entry = dict[str, Any]
 Key = Mapping[str, str]
 MOST_AT_ONCE = 50  # messages that one append takes
+MOST_COUNTED = 1_000  # model calls whose usage is known to be counted
 PREFIX = "claude"
 
 
 class PalimpsestSessionStore(SessionStore):
     """Stores each transcript as a session of the user. Statements of user and assistant are stored
     as messages, and memories are extracted from them. Every other entry is stored with the
-    conversation, as an item without a message. An entry with a `uuid` is returned only once.
+    conversation, as an item without a message. An entry with a `uuid` is returned only once. The
+    usage of the model calls is counted for the user, with the tokens that a prompt cache served.
     """
 
     def __init__(self, *, user: str, memory: AsyncPalimpsest | None = None) -> None:
         self._memory, self._user = memory or AsyncPalimpsest(), user
+        self._counted: dict[str, None] = {}
 
     async def append(self, key: Key, entries: Sequence[Entry]) -> None:
         """Store entries in their order."""
         messages = [
             {**_message(entry), "subpath": key.get("subpath"), "entry": entry} for entry in entries
         ]
+        session, used = self._session(self._name(key)), self._used(entries)
         for start in range(0, len(messages), MOST_AT_ONCE):
-            await self._session(self._name(key)).append(*messages[start : start + MOST_AT_ONCE])
+            await session.append(*messages[start : start + MOST_AT_ONCE], usage=used)
+            used = None
 
     async def load(self, key: Key) -> list[Entry] | None:
         """Return every entry in its order, or None for a transcript that was never written."""
@@ -82,6 +88,22 @@ class PalimpsestSessionStore(SessionStore):
             await self._session(self._name(key)).delete()
         except SessionNotFound:
             return
+
+    def _used(self, entries: Sequence[Entry]) -> Used | None:
+        """Return the usage of the model calls that made the entries. An answer with several blocks
+        has an entry for each of them, all with the answer's id and usage. It counts once.
+        """
+        calls: dict[str, Used] = {}
+        for entry in entries:
+            said = entry.get("message")
+            used = used_of_anthropic(said) if isinstance(said, Mapping) else None
+            if isinstance(said, Mapping) and used is not None:
+                calls[str(said.get("id") or entry.get("uuid") or len(calls))] = used
+        new = {name: used for name, used in calls.items() if name not in self._counted}
+        self._counted |= dict.fromkeys(new)
+        for name in list(self._counted)[:-MOST_COUNTED]:
+            del self._counted[name]
+        return summed(new.values())
 
     def _session(self, name: str) -> AsyncSession:
         return self._memory.session(name, user=self._user, tools=False)

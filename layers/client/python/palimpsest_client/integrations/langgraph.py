@@ -159,18 +159,40 @@ class PalimpsestChatMessageHistory(BaseChatMessageHistory):
     """Implements LangChain's chat history. `messages` is the model's next input. It is within the
     session's budget, and has memories of the user from the session's first message on. With
     `whole`, `messages` is every stored message, and nothing else.
+
+    With `cache_points`, which Anthropic's models need, `messages` says where their prompt cache
+    should store it. `prompt_cache_key` is what OpenAI's models take.
     """
 
     def __init__(
-        self, session_id: str, *, user: str, memory: Palimpsest | None = None, whole: bool = False
+        self,
+        session_id: str,
+        *,
+        user: str,
+        memory: Palimpsest | None = None,
+        whole: bool = False,
+        cache_points: bool = False,
     ) -> None:
         self._session = (memory or Palimpsest()).session(session_id, user=user, tools=False)
-        self._whole = whole
+        self._whole, self._has_points = whole, cache_points
+        self._key: str | None = None
+
+    @property
+    def prompt_cache_key(self) -> str:
+        """The key by which a provider routes the session's prompts to the same cache, for
+        `model.bind(prompt_cache_key=...)`.
+        """
+        if self._key is None:
+            self._key = self._session.begun_context()["prompt_cache_key"]
+        return self._key
 
     @property
     def messages(self) -> list[BaseMessage]:
         if not self._whole:
-            return list(convert_to_messages(self._session.begun_context()["messages"]))
+            context = self._session.begun_context(explain=self._has_points or None)
+            self._key = context.get("prompt_cache_key")
+            points = context["trace"]["cache"]["points"] if self._has_points else ()
+            return list(convert_to_messages(with_points(context["messages"], points)))
         try:
             return list(convert_to_messages([_chat(row) for row in self._session.messages()]))
         except SessionNotFound:
@@ -191,6 +213,27 @@ class PalimpsestChatMessageHistory(BaseChatMessageHistory):
             self._session.withdraw(1).wait()
         except SessionNotFound:
             return
+
+
+def with_points(
+    messages: Sequence[Mapping[str, Any]], points: Sequence[int]
+) -> list[Mapping[str, Any]]:
+    """Return the messages with a cache point after each of these numbers, as Anthropic's models
+    take it. Messages without text can't have one.
+    """
+    return [
+        _with_point(message) if number in points else message
+        for number, message in enumerate(messages)
+    ]
+
+
+def _with_point(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    content = message["content"]
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+    if not content or blocks[-1]["type"] != "text":
+        return message
+    last = {**blocks[-1], "cache_control": {"type": "ephemeral"}}
+    return {**message, "content": [*blocks[:-1], last]}
 
 
 def used_of(message: BaseMessage) -> Used | None:

@@ -7,24 +7,31 @@ memory_blocks=[PalimpsestMemoryBlock(user="sarah")])
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterator, Sequence
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Self
 
 import anyio.to_thread
 from llama_index.core.base.llms.types import ChatMessage, ToolCallBlock
+from llama_index.core.instrumentation import get_dispatcher
+from llama_index.core.instrumentation.event_handlers import BaseEventHandler
+from llama_index.core.instrumentation.events import BaseEvent
+from llama_index.core.instrumentation.events.llm import LLMChatEndEvent
 from llama_index.core.memory import BaseMemoryBlock, Memory
 from pydantic import PrivateAttr
 
 from palimpsest_client.blocking import Palimpsest
 from palimpsest_client.errors import SessionNotFound, ToolMessageWithoutCall
 from palimpsest_client.said import Message, parts
+from palimpsest_client.used import Used, summed, used_of_answer
 from palimpsest_client.wrapping import mark_of
 
 LETTERS = 4  # characters of a token, roughly
 MOST_AT_ONCE = 50  # messages that one append takes
 MOST_FOUND = 100  # memories of one recall
+MOST_WAITING = 256  # model calls whose reply is not stored yet
 SESSION = "session_id"
 
 
@@ -80,12 +87,14 @@ class PalimpsestMemoryBlock(BaseMemoryBlock[str]):
 
     def store(self, messages: Sequence[ChatMessage], session: str) -> None:
         """Store messages at the end of a session. The session's own configuration decides when
-        memories are extracted.
+        memories are extracted. The usage of the model
+        calls that made the messages is counted.
         """
         talk = self._memory.session(session, user=self.user, tools=False)
         for part in parts(chats_of(messages), most=MOST_AT_ONCE):
+            used = CALLS.used_for(part)
             try:
-                talk.append(*part)
+                talk.append(*part, usage=used)
             except (
                 ToolMessageWithoutCall
             ):  # LlamaIndex lets messages go by their size, a result before its call
@@ -93,7 +102,7 @@ class PalimpsestMemoryBlock(BaseMemoryBlock[str]):
                     {"role": "item", "item": each} if each["role"] == "tool" else each
                     for each in part
                 ]
-                talk.append(*kept)
+                talk.append(*kept, usage=used)
 
     def store_missing(self, messages: Sequence[ChatMessage], session: str) -> None:
         """Store the messages of a whole history that the session lacks."""
@@ -122,7 +131,8 @@ class PalimpsestMemoryBlock(BaseMemoryBlock[str]):
 class PalimpsestMemory(Memory):
     """LlamaIndex's `Memory`. Every message that is put into it is stored at once by its
     `PalimpsestMemoryBlock`s, however large the window is. Messages that leave the window are not
-    stored again.
+    stored again. With `insert_method="user"`, the memories come with the user's newest message, so
+    that the prompt begins as the one before and a prompt cache can serve it.
     """
 
     @classmethod
@@ -159,6 +169,60 @@ class PalimpsestMemory(Memory):
 
     def _blocks(self) -> Iterator[PalimpsestMemoryBlock]:
         return (block for block in self.memory_blocks if isinstance(block, PalimpsestMemoryBlock))
+
+
+class ModelCalls(BaseEventHandler):
+    """The usage of model calls, until their replies are stored. Safe for many threads."""
+
+    _waiting: OrderedDict[str, list[Used]] = PrivateAttr(default_factory=OrderedDict)
+    _lock: Any = PrivateAttr(default_factory=threading.Lock)
+
+    @classmethod
+    def class_name(cls) -> str:
+        return "PalimpsestModelCalls"
+
+    def handle(self, event: BaseEvent, **_: Any) -> None:
+        """Keep what a call used, if its answer says so."""
+        response = event.response if isinstance(event, LLMChatEndEvent) else None
+        used = None if response is None else used_of_answer(_plain(response.raw))
+        if response is None or used is None:
+            return
+        with self._lock:
+            self._waiting.setdefault(mark_of(_chat(response.message)), []).append(used)
+            while len(self._waiting) > MOST_WAITING:
+                self._waiting.popitem(last=False)
+
+    def used_for(self, replies: Sequence[Message]) -> Used | None:
+        """Return the usage of the calls that made these replies. Each call counts once."""
+        with self._lock:
+            calls = [self._waiting.pop(mark_of(reply), []) for reply in replies]
+        return summed(used for each in calls for used in each)
+
+
+CALLS = ModelCalls()
+
+
+def count_usage() -> None:
+    """Count the usage of model calls, with the share that a prompt cache served, for the user
+    whose memory stores the reply. Call it once in a process.
+    """
+    dispatcher = get_dispatcher()
+    if CALLS not in dispatcher.event_handlers:
+        dispatcher.add_event_handler(CALLS)
+
+
+def _plain(raw: Any) -> Mapping[str, Any]:
+    """Return the model and the usage of an answer, which is a mapping or an object of an SDK."""
+    answer = _dumped(raw)
+    if not isinstance(answer, Mapping):
+        return {}
+    usage = _dumped(answer.get("usage"))
+    return {"model": answer.get("model"), "usage": usage if isinstance(usage, Mapping) else None}
+
+
+def _dumped(value: Any) -> Any:
+    """Return the fields of an SDK's object. Any other value stays as it is."""
+    return value.model_dump() if hasattr(value, "model_dump") else value
 
 
 def chats_of(messages: Sequence[ChatMessage]) -> list[Message]:

@@ -1,7 +1,7 @@
 """A `Session` of the OpenAI Agents SDK: what a runner keeps of a conversation, stored for good.
 
 session = PalimpsestSession("s1", user="sarah")
-await Runner.run(agent, "Where do I live?", session=session)
+await Runner.run(agent, "Where do I live?", session=session, hooks=session.hooks)
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 from palimpsest_client.awaited import AsyncPalimpsest
 from palimpsest_client.errors import HistoryMovedOn, SessionNotFound
 from palimpsest_client.said import Message, parts
+from palimpsest_client.used import Used, counted, summed
 
 Item = dict[str, Any]
 MOST_AT_ONCE = 50
@@ -28,6 +29,9 @@ class PalimpsestSession:
     A runner gets every item, however many there are. With `whole=False` it gets the session's
     context within its budget: memories of the user, a summary of earlier items, and the newest
     items.
+
+    With its `hooks`, the usage of a run's model calls is counted for the user, with the tokens that
+    a prompt cache served. The SDK itself sends a key of the prompt cache for each session.
     """
 
     session_settings: Any = None
@@ -43,6 +47,20 @@ class PalimpsestSession:
         self.session_id = session_id
         self._session = (memory or AsyncPalimpsest()).session(session_id, user=user, tools=False)
         self._whole = whole
+        self._used: list[Used] = []
+
+    @property
+    def hooks(self) -> Any:
+        """Hooks of a run, which count the usage of its model calls."""
+        from agents import RunHooks  # only a program that asks for them needs the SDK here
+
+        calls = self._used
+
+        class Counting(RunHooks[Any]):
+            async def on_llm_end(self, _context: Any, agent: Any, response: Any) -> None:
+                calls.append(used_of(agent.model, response.usage))
+
+        return Counting()
 
     async def get_items(self, limit: int | None = None) -> list[Item]:
         """Return the newest `limit` items, oldest first. Without a limit, return all items, or
@@ -82,9 +100,13 @@ class PalimpsestSession:
         return items + [item for seq in between for item in _items(rows[seq])]
 
     async def add_items(self, items: Sequence[Item]) -> None:
-        """Store items. Up to 50 messages made from them are stored together, all or none."""
+        """Store items. Up to 50 messages made from them are stored together, all or none. The
+        usage of the model calls before them is counted with them.
+        """
         for part in parts(messages_of(items), most=MOST_AT_ONCE):
-            await self._session.append(*part)
+            calls = list(self._used)
+            await self._session.append(*part, usage=summed(calls))
+            del self._used[: len(calls)]
 
     async def pop_item(self) -> Item | None:
         """Remove the newest item and return it. Concurrent calls get different items."""
@@ -108,6 +130,24 @@ class PalimpsestSession:
             await (await self._session.withdraw(1)).wait()
         except SessionNotFound:
             return
+
+
+def used_of(model: Any, usage: Any) -> Used:
+    """Return the usage of a model call of the SDK. `model` is that of the agent: a name, an object
+    with one, or None for the default model.
+    """
+    if model is None:
+        from agents.models import get_default_model
+
+        model = get_default_model()
+    details = usage.input_tokens_details
+    return counted(
+        model if isinstance(model, str) else getattr(model, "model", None),
+        tokens_in=usage.input_tokens,
+        cached=details.cached_tokens,
+        written=getattr(details, "cache_write_tokens", None) or 0,
+        tokens_out=usage.output_tokens,
+    )
 
 
 def messages_of(items: Sequence[Item]) -> list[Message]:

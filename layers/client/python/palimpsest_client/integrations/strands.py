@@ -17,12 +17,14 @@ from strands.memory import MemoryEntry, MemoryStore
 
 from palimpsest_client.blocking import Palimpsest
 from palimpsest_client.said import Message
+from palimpsest_client.used import Used, summed, used_of_converse
 
 
 class PalimpsestMemoryStore(MemoryStore):
     """The memories of a user. With `extraction` (the default), the manager passes conversations on,
     and the service extracts memories from them. They are stored in `session`, or in a session that
-    this object creates.
+    this object creates. The usage of the agent's model calls is counted for the user, with the
+    tokens that a prompt cache served. Its cost is known if `model` names the model.
     """
 
     def __init__(
@@ -35,6 +37,7 @@ class PalimpsestMemoryStore(MemoryStore):
         max_search_results: int = 5,
         extraction: Any = True,
         memory: Palimpsest | None = None,
+        model: str | None = None,
     ) -> None:
         self.name, self.description, self.max_search_results = name, description, max_search_results
         self.writable, self.extraction = True, extraction
@@ -43,6 +46,7 @@ class PalimpsestMemoryStore(MemoryStore):
         self._session = service.session(
             session or f"strands-{uuid.uuid4().hex}", user=user, tools=False
         )
+        self._model = model
         self._run = uuid.uuid4().hex
 
     async def search(self, query: str, options: Any = None) -> list[MemoryEntry]:
@@ -72,9 +76,16 @@ class PalimpsestMemoryStore(MemoryStore):
         batch = [self._run, numbers, *([] if numbers else [chats, uuid.uuid4().hex])]
         key = hashlib.sha256(json.dumps(batch).encode()).hexdigest()
         if chats:
-            await anyio.to_thread.run_sync(partial(self._session.append, *chats, key=key))
+            used = summed(found for each in messages if (found := self._used(each)) is not None)
+            store = partial(self._session.append, *chats, usage=used, key=key)
+            await anyio.to_thread.run_sync(store)
             return await anyio.to_thread.run_sync(self._session.extract)
         return None
+
+    def _used(self, message: Mapping[str, Any]) -> Used | None:
+        """Return the usage of the model call that made the message."""
+        usage = (message.get("metadata") or {}).get("usage") or {}
+        return used_of_converse(usage, model=self._model)
 
 
 def chats_of(message: Mapping[str, Any]) -> list[Message]:

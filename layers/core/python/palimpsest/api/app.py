@@ -18,6 +18,7 @@ from aws_lambda_powertools.event_handler.middlewares import NextMiddleware
 from aws_lambda_powertools.utilities.typing import LambdaContext
 from cachetools import LRUCache
 
+from palimpsest import tracing
 from palimpsest.api import problems
 from palimpsest.api.answers import Answering
 from palimpsest.api.call import OWNER, Call, Caller, Service
@@ -119,18 +120,30 @@ class HttpApp:
         request_id = str(event["requestContext"]["requestId"])
         logger.set_correlation_id(request_id)
         seen: dict[str, Any] = {"method": event["requestContext"]["http"]["method"]}
-        try:
-            answer = self._answer(event, context, seen)
-        except Exception as error:  # noqa: BLE001 - the outermost edge: every failure is a typed problem
-            answer = _as_event(self._failed(error), request_id)
-            answer["headers"] |= challenge(event, error)
+        parent = (event.get("headers") or {}).get(tracing.HEADER) or ""
+        with tracing.span("request", kind="server", parent=parent) as span:
+            answer = self._answered(event, context, seen)
+            span.note("http.request.method", seen["method"])
+            span.note("http.route", seen.get("route") or "")
+            span.note("http.response.status_code", int(answer["statusCode"]))
         answer["headers"] = {**SECURITY, **answer["headers"]}
         if self._is_embedded:
             return answer
+        tracing.flush()
         bytes_in, bytes_out = len(event.get("body") or ""), len(answer["body"])
         seen |= {"status": answer["statusCode"], "bytes_in": bytes_in, "bytes_out": bytes_out}
         logger.info("request", extra={**seen, "ms": round((time.perf_counter() - begun) * 1000, 1)})
         return answer
+
+    def _answered(
+        self, event: Mapping[str, Any], context: LambdaContext, seen: dict[str, Any]
+    ) -> dict[str, Any]:
+        try:
+            return self._answer(event, context, seen)
+        except Exception as error:  # noqa: BLE001 - the outermost edge: every failure is a typed problem
+            answer = _as_event(self._failed(error), str(event["requestContext"]["requestId"]))
+            answer["headers"] |= challenge(event, error)
+            return answer
 
     def _answer(
         self, event: Mapping[str, Any], context: LambdaContext, seen: dict[str, Any]

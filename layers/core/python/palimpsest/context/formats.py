@@ -24,6 +24,8 @@ require a user message first.
 """
 EMPTY = "[empty]"
 """The text of a message or result without text, because these APIs refuse an empty text."""
+NAMED = frozenset({"user", "assistant"})
+"""The roles whose messages may have the name of a speaker."""
 CACHE_CONTROL: Block = {"cache_control": {"type": "ephemeral"}}
 """The field on the last block that Anthropic's cache should store."""
 CACHE_POINT: Block = {"cachePoint": {"type": "default"}}
@@ -53,12 +55,14 @@ class FormattedMessages:
 def written(
     chats: Sequence[Chat], form: ContextFormat, *, points: Sequence[int] = ()
 ) -> FormattedMessages:
-    """Write chat messages for an API. Parts that the API can't hold are named in brackets. No text
-    is changed. If the API has cache points, one comes after each message whose number is in
-    `points`.
+    """Write chat messages for an API. Parts that the API can't hold are named in brackets. The
+    other APIs have no field for the name of a speaker, so that it comes before the message's text.
+    Otherwise no text is changed. If the API has cache points, one comes after each message whose
+    number is in `points`.
     """
     if form == "openai":
         return FormattedMessages(chats, range(len(chats)))
+    chats = [_with_name(chat) for chat in chats]
     if form == "responses":
         items = [(item, number) for number, chat in enumerate(chats) for item in _items(chat)]
         return FormattedMessages([item for item, _ in items], [number for _, number in items])
@@ -72,6 +76,20 @@ def written(
         origins=[origin for *_, origin in turns],
         system="\n\n".join(texts) if form == "anthropic" else [{"text": text} for text in texts],
     )
+
+
+def _with_name(chat: Chat) -> Chat:
+    """Return the message with its speaker's name before its text, as in "Sarah: Hello"."""
+    name, content = chat.get("name"), chat.get("content")
+    if not name or not content or chat["role"] not in NAMED:
+        return chat
+    if isinstance(content, str):
+        return {**chat, "content": f"{name}: {content}"}
+    first, *others = content
+    if first["type"] == "text":
+        said = {**first, "text": f"{name}: {first['text']}"}
+        return {**chat, "content": [said, *others]}
+    return {**chat, "content": [{"type": "text", "text": f"{name}:"}, *content]}
 
 
 @dataclass(frozen=True, slots=True)

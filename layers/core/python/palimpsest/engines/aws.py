@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from palimpsest import tracing
 from palimpsest.errors import ModelUnavailable, Unavailable
 from palimpsest.jobs.events import Changed, Happened, JobNotice
 from palimpsest.jobs.kinds import JobKind
@@ -221,11 +222,13 @@ class SqsQueues(_SqsClient):
 
     def send(self, notices: Sequence[JobNotice]) -> None:
         for notice in notices:
-            self._send(self._urls[notice.kind], json.dumps(asdict(notice)), tenant=notice.tenant)
+            url, trace = self._urls[notice.kind], notice.trace or tracing.current()
+            self._send(url, json.dumps(named(notice)), tenant=notice.tenant, trace=trace)
 
     def send_changes(self, changes: Sequence[Changed]) -> None:
         for change in changes:
-            self._send(self._changes_url, json.dumps(asdict(change)), tenant=change.tenant)
+            body = json.dumps(asdict(change))
+            self._send(self._changes_url, body, tenant=change.tenant, trace=tracing.current())
 
     def send_events(self, events: Sequence[Happened]) -> None:
         for event in events:
@@ -234,12 +237,22 @@ class SqsQueues(_SqsClient):
     def park(self, record: str) -> None:
         self._send(self._parked_url, record)
 
-    def _send(self, url: str, body: str, *, tenant: str | None = None) -> None:
+    def _send(self, url: str, body: str, *, tenant: str | None = None, trace: str = "") -> None:
+        """Send a message. `trace` goes beside its body, so that a release that knows no traces can
+        read the message too.
+        """
+        more: dict[str, Any] = {} if tenant is None else {"MessageGroupId": tenant}
+        if trace:
+            more["MessageAttributes"] = {
+                tracing.HEADER: {"DataType": "String", "StringValue": trace}
+            }
         with answering("The queue"):
-            if tenant is None:
-                self._sqs.send_message(QueueUrl=url, MessageBody=body)
-            else:
-                self._sqs.send_message(QueueUrl=url, MessageBody=body, MessageGroupId=tenant)
+            self._sqs.send_message(QueueUrl=url, MessageBody=body, **more)
+
+
+def named(notice: JobNotice) -> dict[str, str]:
+    """Return the body of a notice's message, which names the job."""
+    return {"tenant": notice.tenant, "job_id": notice.job_id, "kind": notice.kind}
 
 
 class SqsVisibility(_SqsClient):

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import islice
 
+from palimpsest import tracing
 from palimpsest.clock import milliseconds, seconds
 from palimpsest.conversations.configuration import own_retention
 from palimpsest.conversations.spoken import said_at
@@ -156,7 +157,9 @@ class ExtractChunk:
             return True
         prepared, found = self._prepared(job, at, found)
         line = _line(job.session, found, prepared)
-        self.steps.commit(job, self.steps.advanced(prepared.commit, job, at, line=line))
+        with tracing.memory("upsert_memory", tenant=job.tenant) as span:
+            tracing.counted(span, len(found.findings))
+            self.steps.commit(job, self.steps.advanced(prepared.commit, job, at, line=line))
         return True
 
     def _prepared(

@@ -5,7 +5,7 @@ ids and positions, never a text.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from palimpsest.jobs.kinds import JobKind
@@ -14,11 +14,14 @@ from palimpsest.usage import Tally
 
 @dataclass(frozen=True, slots=True)
 class JobNotice:
-    """A queue message that names a job. It holds no text of a user."""
+    """A queue message that names a job. It holds no text of a user. `trace` is the `traceparent` of
+    the work that made the job, if that was traced. It goes beside the message, not into it.
+    """
 
     tenant: str
     job_id: str
     kind: JobKind
+    trace: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +85,11 @@ class Happened:
 @dataclass(frozen=True, slots=True)
 class StreamRecord:
     """One decoded record of a table's stream. `asks` is the message to send (None: nothing),
-    `tally` the messages that a session received, and `happened` the event to publish.
+    `tally` the messages that a session received, `happened` the event to publish, and `trace` the
+    `traceparent` of the work that wrote the item.
     """
 
     asks: JobNotice | Changed | Unreadable | None = None
     tally: Tally | None = None
     happened: Happened | None = None
+    trace: str = ""

@@ -60,6 +60,8 @@ class Job:
     through a list. A job with `parts` can only be done once all parts are in `stored`. In a
     redaction's job, the parts name the memories that it removed.
 
+    `trace` is the `traceparent` of the work that made the job, if that was traced.
+
     `usage` is the usage of the job's model calls. `spent` is the usage of calls without a result
     (`models.catalogue.priced`). `lost` counts the workers that began the job and had stopped before
     the sweep looked. `tries` counts the tries at it that failed.
@@ -88,6 +90,7 @@ class Job:
     spent: Mapping[str, int] = field(default_factory=dict)
     lost: int = 0
     tries: int = 0
+    trace: str = field(default="", compare=False)
 
     @property
     def has_ended(self) -> bool:

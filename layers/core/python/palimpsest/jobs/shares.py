@@ -68,7 +68,7 @@ class FairQueues:
             if job is not None and not job.has_ended:
                 if not self.shares.enter(scope, queue, job.id, most=self.most):
                     return
-                self.queues.send([JobNotice(job.tenant, job.id, job.kind)])
+                self.queues.send([JobNotice(job.tenant, job.id, job.kind, job.trace)])
             self.shares.call(scope, queue, waiting)
 
     def _may_be_sent(self, notice: JobNotice) -> bool:

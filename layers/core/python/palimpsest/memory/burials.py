@@ -9,7 +9,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from palimpsest.memory.distinct import BEGINNING, areas, distinct_words, named_terms, numbers
 from palimpsest.memory.record import KEYED, Record
+from palimpsest.memory.traces import Burial as Burial  # noqa: PLC0414 - given on
+from palimpsest.memory.traces import ComparedWords, OldStatement, says_the_same, tells_of
 from palimpsest.scope import UserScope
 from palimpsest.text.analyser import content_terms, topic_key
 from palimpsest.text.folding import normalized
@@ -17,23 +20,11 @@ from palimpsest.text.folding import normalized
 MOST_SAID = 40
 """The number of texts of one memory of which digests are kept."""
 
-ALIKE, ALIKE_WITHOUT_NAMES = 0.6, 0.8
-"""Two statements say the same if they share at least this part of their words."""
-
-FEW = 4
-"""Words of a statement that is about a single deleted word: "I've had asthma since childhood"."""
-
-BEGINNING = 4
-"""How many first letters of words are compared. "allergic" and "allergy" have the same
-beginning.
-"""
-
 WHOLE = 10**9
 """A position after the end of every text."""
 
 Ranges = tuple[tuple[int, int], ...]
-_WORD = re.compile(r"[^\W_][\w'’.-]*")  # noqa: RUF001 - marks of many scripts
-_EDGES = "\"'“”„«»‘’`*-–—•> \t"  # noqa: RUF001
+_EDGES = "\"'“”„«»‘’`*-–—•> \t"  # noqa: RUF001 - marks of many scripts
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,22 +42,6 @@ States = Callable[[str], Sequence[Stated]]
 
 def states_nothing(_: str) -> Sequence[Stated]:
     return ()
-
-
-@dataclass(frozen=True, slots=True)
-class Burial:
-    """The trace of a memory that was deleted at the time `at` (epoch milliseconds). All other
-    fields are digests: `said` of its texts and quotes, `words` of its words, `values` of its names
-    and numbers.
-    """
-
-    id: str
-    at: int
-    topics: tuple[str, ...] = ()
-    subject: str = ""
-    said: tuple[str, ...] = ()
-    words: tuple[str, ...] = ()
-    values: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,18 +85,37 @@ class Buried:
         later = [each for each in later if each.words]
         about = _subject(subject, self.scope)
         topics = self._topics(content, topic, about)
-        said_now = _Words(
+        said_now = ComparedWords(
             self._words(content),
             {_digest(self.scope, term) for term in content_terms(content)},
-            {_digest(self.scope, term[:BEGINNING]) for term in _named(content)},
+            {_digest(self.scope, term[:BEGINNING]) for term in named_terms(content)},
         )
         mine = {_digest(self.scope, one) for one in (about, *self._abouts(content))}
         user = _digest(self.scope, "")
         # Whom a sentence is about is told by its form alone; a deleted dog may be "it" there.
-        return any(
-            (each.subject in mine or each.subject != user) and _is_same(each, topics, said_now)
+        is_same = any(
+            (each.subject in mine or each.subject != user) and says_the_same(each, topics, said_now)
             for each in later
         )
+        return is_same or (at is not None and self._tells_of(later, content, about, said_now))
+
+    def _tells_of(
+        self, burials: Sequence[Burial], content: str, about: str, said: ComparedWords
+    ) -> bool:
+        """Return whether an old statement has the words that tell a deleted memory from others, and
+        is about the same person and area of life.
+        """
+        mine = {about} if about else {*self._abouts(content)} or {""}
+        told = OldStatement(
+            {_digest(self.scope, one) for one in mine},
+            {*said.whole, *self._digests(numbers(content))},
+            said.begun,
+            self._digests(areas(content)),
+        )
+        return any(tells_of(each, told, user=_digest(self.scope, "")) for each in burials)
+
+    def _digests(self, terms: Iterable[str]) -> set[str]:
+        return {_digest(self.scope, term) for term in terms}
 
     def _abouts(self, content: str) -> Iterator[str]:
         """Whom a statement is about by its own words: an opening may hide that it is a dog."""
@@ -176,7 +170,7 @@ class Buried:
         return {_digest(self.scope, term[:BEGINNING]) for term in content_terms(text)}
 
     def _values(self, text: str) -> set[str]:
-        return {_digest(self.scope, term) for term in _named(text)}
+        return self._digests(named_terms(text))
 
 
 def burial_of(
@@ -189,6 +183,9 @@ def burial_of(
     texts = [record.content, *(each.source.quote or "" for each in records)]
     about = _subject(record.subject, scope)
     digests = dict.fromkeys(mine._text(text) for text in texts if text.strip())  # noqa: SLF001
+    stated = (about, *mine._abouts(record.content))  # noqa: SLF001
+    found = distinct_words(record.content, subject=next(filter(None, stated), ""))
+    where = tuple(sorted(mine._digests(areas(record.content))))  # noqa: SLF001
     return Burial(
         id=record.id,
         at=at,
@@ -197,6 +194,11 @@ def burial_of(
         said=tuple(digests)[:MOST_SAID],
         words=tuple(sorted(mine._words(record.content))),  # noqa: SLF001
         values=tuple(sorted(mine._values(record.content))),  # noqa: SLF001
+        names=tuple(sorted(mine._digests(found.names))),  # noqa: SLF001
+        distinct=tuple(sorted(mine._digests(found.words))),  # noqa: SLF001
+        abouts=tuple(sorted(mine._digests(found.subject))),  # noqa: SLF001
+        areas=where,
+        is_somebody=found.is_somebody,
     )
 
 
@@ -227,47 +229,9 @@ def located(text: str) -> Iterator[tuple[int, int, str]]:
             place = match.end()
 
 
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """Digests of a statement: of the beginnings of its words, of whole words, and of the beginnings
-    of its names and numbers.
-    """
-
-    begun: set[str]
-    whole: set[str]
-    named: set[str]
-
-
-def _is_same(burial: Burial, topics: set[str], said: _Words) -> bool:
-    own, named = {*burial.words}, {*burial.values}
-    if own <= said.begun and (len(own) > 1 or len(said.begun) <= FEW):
-        return True
-    if topics & {*burial.topics} and named and named <= said.whole:
-        return True
-    shared = len(own & said.begun) / max(1, len(own | said.begun))
-    if not named and not said.named:
-        return shared >= (ALIKE if own <= said.begun else ALIKE_WITHOUT_NAMES)
-    return shared >= ALIKE and named <= said.whole and said.named <= own
-
-
 def _overlap(quote: str, sentence: str) -> bool:
     """Return whether a sentence contains the quote, or the quote contains the sentence."""
     return quote in sentence or (len(sentence) > len(quote) // 8 and sentence in quote)
-
-
-def _named(text: str) -> Sequence[str]:
-    """Return the terms of a text that are names or numbers. The first word of a sentence counts as
-    neither.
-    """
-    from palimpsest.text.sentences import sentences
-
-    found: list[str] = []
-    for sentence in sentences(text):
-        for number, match in enumerate(_WORD.finditer(sentence)):
-            word = match[0]
-            if any(letter.isdigit() for letter in word) or (number and word[0].isupper()):
-                found += content_terms(word) if len(word) > 1 else ()
-    return found
 
 
 def _subject(subject: str | None, scope: UserScope) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
+from palimpsest import tracing
 from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.errors import Conflict, NotFound
 from palimpsest.idempotency import KeyedCall, Once
@@ -189,6 +190,7 @@ class ManageMemories:
             if after is None:
                 return
 
+    @tracing.operation("update_memory", tracing.one)
     def patch(self, scope: UserScope, record_id: str, change: RecordChange) -> Record:
         """Change a current record, and return the result. New content creates a new version, with
         another id. A repeated change returns that version, as long as it is current and has all
@@ -225,6 +227,7 @@ class ManageMemories:
         self.memories.commit(scope, MemoryCommit(epoch=epoch, changed=(record,)))
         return replace(record, version=record.version + 1)
 
+    @tracing.operation("update_memory", tracing.one)
     def revert(self, scope: UserScope, record_id: str, *, once: Once | None = None) -> Record:
         """Make the content of this version current again, as a new version, and return that
         version. If the same call is repeated (`once`), return the version that the first call made.
@@ -311,6 +314,7 @@ class ManageMemories:
             record, now=now, lifetime=self.tenants.settings(scope.owner).lifetime(record.type)
         )
 
+    @tracing.operation("delete_memory", tracing.one)
     def delete(self, scope: UserScope, record_id: str, *, whole: bool = False) -> Hidden:
         """Remove a record for good, and every export that may hold it. Return which words were
         hidden.

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Self
 
+from palimpsest import tracing
 from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.errors import FieldError, LimitReached, Unprocessable
 from palimpsest.idempotency import KeyedCall, Once
@@ -100,6 +101,7 @@ class Remember:
     clock: Clock
     near: Near = is_same
 
+    @tracing.operation("upsert_memory", len)
     def __call__(
         self,
         scope: UserScope,

@@ -82,6 +82,17 @@ def budget_of(model: str | None, *, reserve: int) -> int | None:
     return max(1, window - reserve)
 
 
+def takes_cache_points(model: str | None) -> bool:
+    """Return whether a request to this model of Amazon Bedrock may have cache points. Bedrock
+    refuses them for models without prompt caching, and Nova's models cache without them. Of a model
+    that is not known, such as an inference profile, it is assumed.
+    """
+    if model is None or window_of(model) is None:
+        return True
+    name = model.lower()
+    return "claude" in name and not _UNCACHED_CLAUDE.search(name)
+
+
 AWS_AS_OF = "2026-04-02"
 
 # US dollars in us-east-1, for a million of each: without free tiers, at the first step of every
@@ -96,6 +107,7 @@ AWS_PRICES: dict[str, float] = {
 }
 NANO_USD = 1_000_000_000
 _SNAPSHOT = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}(?:-v\d+:\d+)?)$")
+_UNCACHED_CLAUDE = re.compile(r"claude-(?:v\d|2|instant|3-(?:opus|sonnet|haiku|5-sonnet))")
 _PREFIX = re.compile(r"^(?:[a-z]{2,6}\.)?anthropic\.")
 
 
@@ -111,6 +123,19 @@ def priced(
     price = cost(model, tokens_in=tokens_in, tokens_out=tokens_out)
     used = {"model_calls": model_calls, "tokens_in": tokens_in, "tokens_out": tokens_out}
     return used | ({"unpriced": model_calls} if price is None else {"cost_nano_usd": price})
+
+
+RERANKED: Mapping[str, int] = MappingProxyType(
+    {"amazon.rerank-v1:0": 1_000_000, "cohere.rerank-v3-5:0": 2_000_000}
+)
+"""The prices of rerankers of Bedrock, in billionths of a dollar for a call of up to 100 texts."""
+
+
+def cost_of_reranking(model: str) -> dict[str, int]:
+    """Return the usage of one call of a reranker, in the form of `priced`."""
+    price = RERANKED.get(model)
+    used = {"model_calls": 1}
+    return used | ({"unpriced": 1} if price is None else {"cost_nano_usd": price})
 
 
 def cost(

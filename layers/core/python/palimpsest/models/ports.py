@@ -122,8 +122,8 @@ class Embedder(Protocol):
         """
 
     def embed(self, texts: Sequence[str], *, as_questions: bool = False) -> list[Vector]:
-        """Return a vector of length 1 for each text, in the order of the texts. Makes one call,
-        without retries.
+        """Return a vector of length 1 for each text, in the order of the texts. Makes as few calls
+        as the model allows, without retries.
 
         Every text is accepted, also an empty one. A text that is too long for the model is cut at
         its end. Set `as_questions` for questions, because some models read questions in another way

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
+from palimpsest.privacy.clauses import wish_clauses, without
 from palimpsest.privacy.phrases import anywhere, phrases
 from palimpsest.text.sought import Sought, Stems
 
@@ -34,7 +35,10 @@ _STEM = Stems(
     r"|escuch|metas|pongas|mets|mettez|as if|nada|forgot"
     r"|drop|purge|kick|throw|seal|word|mum['’]?s|tell|repeat|quiet|hush|nobody|no[- ]one|salg|sale"
     r"|salir|digas|diga|cuent|palabra|nadie|sceau|dis|motus|personne|geheim|wort|sag|erzähl|verrat"
-    r"|siegel|niemand|keiner|verlässt|zwischen|pas un mot|private|hidden"
+    r"|siegel|niemand|keiner|verlässt|zwischen|pas un mot|private|hidden|rmbr|rmember|scratch"
+    r"|convo|this stays|that stays|das bleib|bleibt hier|ça reste|nirgend|gedächtnis|auftauch"
+    r"|mémoire|memoria|privado|privé|books|your files|your brain|what you know|sorte pas|salga"
+    r"|track|learn from|take back|acuerd|acordar|behält|erinner|für dich|if you forgot|not for your"
 )
 """Every wish contains one of these stems. Most texts contain none of them, so no other pattern is
 tried on those texts.
@@ -91,12 +95,14 @@ def wish_of(text: str) -> Wish:
     if len(text) > 2 * MOST_READ:
         text = f"{text[:MOST_READ]}\n{text[-MOST_READ:]}"
     said = anywhere("keep").sub(" ", _QUOTED.sub(" ", text))
+    clauses = tuple(wish_clauses(said))
     takes_back = anywhere("forget").search(said) is not None
+    takes_back = takes_back or any(clause.asks == "take_back" for clause in clauses)
     is_off = takes_back or anywhere("off_record").search(said) is not None
-    is_off = is_off or _denies_keeping(said)
+    is_off = is_off or bool(clauses) or _denies_keeping(said)
     if not is_off:
         return NO_WISH
-    rest = anywhere("forget").sub(" ", said)
+    rest = anywhere("forget").sub(" ", without(said, clauses))
     announces = anywhere("announces").search(rest) is not None
     rest = anywhere("off_record").sub(" ", anywhere("announces").sub(" ", rest))
     rest = _denied().sub(" ", rest)

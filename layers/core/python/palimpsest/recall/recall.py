@@ -12,6 +12,7 @@ from functools import partial
 from itertools import chain
 from typing import Any, get_args
 
+from palimpsest import tracing
 from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import Unavailable
@@ -82,6 +83,7 @@ class Recall:
     reads_first: int = FIRST
     rankers: Rankers | None = None
 
+    @tracing.operation("search_memory", lambda result: len(result.memories))
     def __call__(self, scope: UserScope, request: RecallRequest) -> RecallResult:
         """Return the memories that answer the question best, best first. If nothing is near enough,
         the result is empty.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
-from palimpsest import parallel
+from palimpsest import parallel, tracing
 from palimpsest.clock import Clock, milliseconds
 from palimpsest.conversations.message import Message, message_key, message_of
 from palimpsest.conversations.ports import Compare, Near, Sessions
@@ -56,6 +56,7 @@ class SearchMemories:
         """Return the thresholds of the embedding model."""
         return THRESHOLDS.get(self.embedder.space.model if self.embedder else "", OTHER)
 
+    @tracing.operation("search_memory", len)
     def __call__(
         self,
         scope: UserScope,

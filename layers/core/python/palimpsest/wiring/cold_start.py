@@ -54,9 +54,25 @@ def warm(build: Callable[[], object]) -> None:
     nothing elsewhere.
     """
     if _runs_in_lambda():
+        _trace()
         build()
         gc.freeze()  # it will not be garbage later either, so no collection looks at it again
         gc.enable()
+
+
+def _trace() -> None:
+    """Begin to trace, if the function is told to where. Nothing is loaded otherwise."""
+    from palimpsest import settings
+
+    told = settings.FunctionSettings.read()
+    if not told.traces_endpoint:
+        return
+    from palimpsest import tracing
+    from palimpsest.engines.opentelemetry import OpenTelemetryTracer, sends_to
+
+    exporter = sends_to(told.traces_endpoint)
+    service, share = told.powertools_service_name, told.traces_share
+    tracing.use(OpenTelemetryTracer(exporter, service=service, share=share, stage=told.stage))
 
 
 def _runs_in_lambda() -> bool:

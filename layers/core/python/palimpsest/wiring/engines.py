@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from palimpsest import settings
+from palimpsest import settings, tracing
 from palimpsest.clock import Clock, SystemClock
 from palimpsest.conversations.ports import Blobs
 from palimpsest.errors import Unavailable
@@ -30,6 +30,7 @@ from palimpsest.vectors.ports import VectorStore
 
 if TYPE_CHECKING:
     from palimpsest.api.tokens import AuthorizeTokens
+    from palimpsest.engines.bedrock.place import BedrockPlace
     from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
     from palimpsest.graph.ports import GraphEngine
     from palimpsest.models.metered import Meter
@@ -134,21 +135,52 @@ def owners(sessions_table: str, memories_table: str) -> Owners:
     return DynamoDbOwners(sessions_table, memories_table)
 
 
-@cache
-def model_key(parameter: str) -> Secret:
+def model_key(environment: settings.ModelSettings) -> Secret:
     """Return the key of the model server. While no key is stored, features that need no model still
-    work.
+    work. The key of Bedrock's server is a token of the function's role.
     """
+    if environment.models_from == "bedrock":
+        return _token(bedrock_place(environment))
+    return _stored_key(environment.openai_key_parameter)
+
+
+@cache
+def _stored_key(parameter: str) -> Secret:
     from palimpsest.engines.aws import Parameter
 
     return Parameter(parameter)
 
 
 @cache
-def chat_model(environment: settings.ChatSettings) -> OpenAIChatModel:
-    from palimpsest.models.openai.chat import OpenAIChatModel
+def _token(place: BedrockPlace) -> Secret:
+    from palimpsest.engines.bedrock.token import BedrockToken
 
-    key = model_key(environment.openai_key_parameter)
+    return BedrockToken(place)
+
+
+def bedrock_place(environment: settings.ModelSettings) -> BedrockPlace:
+    """Return where the settings let models of Bedrock be called."""
+    from palimpsest.engines.bedrock.place import BedrockPlace
+
+    return BedrockPlace(
+        region=environment.bedrock_region,
+        profile=environment.bedrock_profile,
+        url=environment.bedrock_url,
+    )
+
+
+@cache
+def chat_model(environment: settings.ChatSettings) -> OpenAIChatModel:
+    from palimpsest.models.openai.chat import MAX_OUTPUT_FIELDS, OpenAIChatModel
+
+    key = model_key(environment)
+    if environment.models_from == "bedrock":
+        return OpenAIChatModel(
+            key=key,
+            base_url=bedrock_place(environment).chat_url,
+            model=environment.chat_model,
+            limit_field=MAX_OUTPUT_FIELDS[0],
+        )
     return OpenAIChatModel(
         key=key, base_url=environment.openai_base_url, model=environment.chat_model
     )
@@ -157,7 +189,17 @@ def chat_model(environment: settings.ChatSettings) -> OpenAIChatModel:
 def metered_model(environment: settings.PaidSettings) -> LanguageModel:
     """Return the language model, whose calls are counted and kept within the tenant's limit."""
     tenants = tenant_store(environment.tenants_table, environment.sessions_table)
-    return metered(chat_model(environment), _meter(environment.sessions_table), tenants=tenants)
+    model: LanguageModel = chat_model(environment)
+    if tracing.is_on():
+        from palimpsest.models.traced import TracedModel
+
+        model = TracedModel(model, environment.chat_model, _provider(environment))
+    return metered(model, _meter(environment.sessions_table), tenants=tenants)
+
+
+def _provider(environment: settings.ModelSettings) -> str:
+    """Return the name of the model server in OpenTelemetry's list of providers."""
+    return "aws.bedrock" if environment.models_from == "bedrock" else "openai"
 
 
 def metered(model: LanguageModel, meter: Meter, *, tenants: Tenants) -> LanguageModel:
@@ -180,43 +222,73 @@ def _meter(table: str) -> Meter:
 
 @cache
 def embedder(environment: settings.EmbeddingSettings) -> Embedder:
-    """Return the embedding model that the settings name: the built-in one, or one of the model
-    server.
+    """Return the embedding model that the settings name: the built-in one, one of the model server,
+    or one of Bedrock.
     """
+    from palimpsest.models.masked import MaskedEmbedder
+
+    made = _embedder(environment)
+    if tracing.is_on():
+        from palimpsest.models.traced import TracedEmbedder
+
+        made = TracedEmbedder(made, _embedding_provider(environment))
+    return MaskedEmbedder(made)
+
+
+def _embedding_provider(environment: settings.EmbeddingSettings) -> str:
+    if embeds_here(environment):
+        return "palimpsest"
+    return "aws.bedrock" if _embeds_by_bedrock(environment) else "openai"
+
+
+def _embedder(environment: settings.EmbeddingSettings) -> Embedder:
     if embeds_here(environment):
         from palimpsest.models.builtin import BuiltinEmbedder
-        from palimpsest.models.masked import MaskedEmbedder
 
         made = BuiltinEmbedder(_folder_of("builtin_models"))
         made.load_soon()
-        return MaskedEmbedder(made)
-    from palimpsest.models.masked import MaskedEmbedder
+        return made
+    space = Space(environment.embedding_model, environment.embedding_dimension)
+    count = _meter(environment.sessions_table)
+    if _embeds_by_bedrock(environment):
+        from palimpsest.engines.bedrock.embeddings import BedrockEmbedder
+
+        return BedrockEmbedder(bedrock_place(environment), space=space, count=count)
     from palimpsest.models.openai.embeddings import OpenAIEmbedder
 
-    space = Space(environment.embedding_model, environment.embedding_dimension)
-    key = model_key(environment.openai_key_parameter)
-    server = OpenAIEmbedder(
-        key=key,
-        space=space,
-        base_url=environment.openai_base_url,
-        count=_meter(environment.sessions_table),
-    )
-    return MaskedEmbedder(server)
+    key, url = model_key(environment), environment.openai_base_url
+    return OpenAIEmbedder(key=key, space=space, base_url=url, count=count)
 
 
 @cache
-def reranker(environment: settings.EmbeddingSettings) -> Reranker | None:
-    """Return the built-in model that reranks results, or None if the functions ship without
-    models.
+def reranker(environment: settings.MemoriesSettings) -> Reranker | None:
+    """Return the model that reranks results: one of Bedrock if the settings name it, or else the
+    built-in one. Return None if the functions ship without models.
     """
+    from palimpsest.models.masked import MaskedReranker
+
+    made = _reranker(environment)
+    if made is not None and tracing.is_on():
+        from palimpsest.models.traced import TracedReranker
+
+        made = TracedReranker(made)
+    return None if made is None else MaskedReranker(made)
+
+
+def _reranker(environment: settings.MemoriesSettings) -> Reranker | None:
+    if environment.rerank_model:
+        from palimpsest.engines.bedrock.reranking import BedrockReranker
+
+        count = _meter(environment.sessions_table)
+        place, model = bedrock_place(environment), environment.rerank_model
+        return BedrockReranker(place, model=model, count=count)
     if not embeds_here(environment):
         return None
     from palimpsest.models.builtin import BuiltinReranker
-    from palimpsest.models.masked import MaskedReranker
 
     made = BuiltinReranker(_folder_of("builtin_models"))
     made.load_soon()
-    return MaskedReranker(made)
+    return made
 
 
 def question_embedder(
@@ -226,9 +298,14 @@ def question_embedder(
     none is stored. With `function`, the function of that name makes the vectors, and alone reads
     the key.
     """
-    if function or embeds_here(environment) or has_key(environment):
+    if function or embeds_without_key(environment) or has_key(environment):
         return _caching(environment, function)
     return None
+
+
+def embeds_without_key(environment: settings.EmbeddingSettings) -> bool:
+    """Return whether the embedding model needs no stored key: it is built in, or Bedrock's."""
+    return embeds_here(environment) or _embeds_by_bedrock(environment)
 
 
 @cache
@@ -239,7 +316,7 @@ def _caching(environment: settings.EmbeddingSettings, function: str) -> Embedder
 
     space = Space(environment.embedding_model, environment.embedding_dimension)
     made = FunctionEmbedder(function, space=space) if function else embedder(environment)
-    return CachingEmbedder(MaskedEmbedder(made), questions_differ=embeds_here(environment))
+    return CachingEmbedder(MaskedEmbedder(made), questions_differ=_asks_apart(environment))
 
 
 @cache
@@ -249,7 +326,12 @@ def index_embedder(environment: settings.EmbeddingSettings) -> Embedder:
     """
     from palimpsest.models.cached import CachingEmbedder
 
-    return CachingEmbedder(embedder(environment), questions_differ=embeds_here(environment))
+    return CachingEmbedder(embedder(environment), questions_differ=_asks_apart(environment))
+
+
+def _asks_apart(environment: settings.EmbeddingSettings) -> bool:
+    """Return whether the model makes another vector of a text if the text is a question."""
+    return embeds_here(environment) or environment.embedding_model.startswith("cohere.")
 
 
 def has_key(environment: settings.ModelSettings) -> bool:
@@ -257,7 +339,7 @@ def has_key(environment: settings.ModelSettings) -> bool:
     now.
     """
     try:
-        return bool((model_key(environment.openai_key_parameter).value() or "").strip())
+        return bool((model_key(environment).value() or "").strip())
     except Unavailable:
         return False
 
@@ -267,6 +349,11 @@ def embeds_here(environment: settings.EmbeddingSettings) -> bool:
     from palimpsest.models.builtin import SPACE
 
     return environment.embedding_model == SPACE.model
+
+
+def _embeds_by_bedrock(environment: settings.EmbeddingSettings) -> bool:
+    """Return whether the settings name an embedding model of Bedrock, which needs no key."""
+    return environment.embedding_model.startswith(("amazon.titan-embed-", "cohere.embed-"))
 
 
 @cache

@@ -17,6 +17,7 @@ from palimpsest.search.ports import SearchIndex
 from palimpsest.search.rebuild import GiveUpReindexStep, Reindex, ReindexStep, StartReindex
 from palimpsest.wiring.engines import (
     embeds_here,
+    embeds_without_key,
     index_embedder,
     memory_store,
     model_key,
@@ -121,6 +122,6 @@ def _embedder(environment: settings.SearchSettings) -> Embedder | None:
     """Return the embedding model, or None if it needs a key and none is stored. The index then
     holds words only.
     """
-    if embeds_here(environment) or model_key(environment.openai_key_parameter).value():
+    if embeds_without_key(environment) or model_key(environment).value():
         return index_embedder(environment)
     return None

@@ -148,7 +148,7 @@ def summarize_worker() -> Worker:
 
     tokens = token_counter()
     summarizer = Summaries(
-        key=model_key(environment.openai_key_parameter),
+        key=model_key(environment),
         model=ModelSummarizer(metered_model(environment), tokens),
         offline=ExtractiveSummarizer(tokens),
     )
@@ -170,7 +170,7 @@ def extract_worker() -> Worker:
     from palimpsest.extraction.model import Extractors, ModelExtractor
 
     model = ModelExtractor(metered_model(environment), token_counter())
-    key = model_key(environment.openai_key_parameter)
+    key = model_key(environment)
     sessions, jobs = session_store(environment.sessions_table)
     work = wire_extraction(
         sessions=sessions,

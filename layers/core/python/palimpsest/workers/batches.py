@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import fields
 from functools import partial
 from typing import Any
@@ -18,6 +18,7 @@ from aws_lambda_powertools.utilities.data_classes.dynamo_db_stream_event import 
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
+from palimpsest import tracing
 from palimpsest.errors import BadRequest, DamagedJob, ModelUnavailable, PalimpsestError
 from palimpsest.jobs.attempts import MAX_TRIES
 from palimpsest.jobs.events import Changed, JobNotice, MessageChanged, RecordChanged, Removed
@@ -32,7 +33,7 @@ FIRST_BACKOFF = 5  # seconds, doubled with every try
 
 LONGEST_BACKOFF = 900
 
-NOTICE = {field.name for field in fields(JobNotice)}
+NOTICE = {field.name for field in fields(JobNotice)} - {"trace"}
 
 CHANGES = [
     frozenset(kind.__dataclass_fields__) for kind in (RecordChanged, MessageChanged, Removed)
@@ -94,7 +95,20 @@ def work_batch(event: dict[str, Any], context: LambdaContext, *, worker: Worker)
     """Call the worker for each message of an SQS event. Return the answer that lists the failed
     messages.
     """
-    return queue_batch(event, context, handle=partial(queue_record, worker=worker))
+    return queue_batch(event, context, handle=partial(_traced_record, worker=worker))
+
+
+def _traced_record(record: SQSRecord, *, worker: Worker) -> None:
+    with tracing.span("process job", kind="consumer", parent=_trace_of(record)) as span:
+        span.note("messaging.message.id", record.message_id)
+        span.note("palimpsest.receives", int(record.attributes.approximate_receive_count))
+        queue_record(record, worker=worker)
+
+
+def _trace_of(record: SQSRecord) -> str:
+    """Return the `traceparent` that was sent with the message, or "" if there is none."""
+    told = record.raw_event.get("messageAttributes") or {}
+    return str(told.get(tracing.HEADER, {}).get("stringValue") or "")
 
 
 def queue_record(record: SQSRecord, *, worker: Worker) -> None:
@@ -190,10 +204,12 @@ def change_batch(
     named = {record.message_id: _named(record) for record in records}
     wanted = [change for change in named.values() if change is not None]
     try:
-        failed = set(embed(wanted))
+        with _traced_changes(records):
+            failed = set(embed(wanted))
     except Exception as error:  # noqa: BLE001 - the outermost edge: whatever failed, it must be tried again
         logger.warning("changes failed", extra=_failure(error))
         failed = set(wanted)
+    tracing.flush()
     again = [
         record
         for record in records
@@ -205,6 +221,24 @@ def change_batch(
         hide(record.receipt_handle, seconds=pause(receives) if is_named else 0)
     logger.info("changes", extra={"records": len(records), "failed": len(again)})
     return {"batchItemFailures": [{"itemIdentifier": record.message_id} for record in again]}
+
+
+@contextmanager
+def _traced_changes(records: Sequence[SQSRecord]) -> Iterator[None]:
+    """Trace the work on a batch. Each message has a span in its own trace. The work that they share
+    is a part of the first message's trace, and the spans of the others are linked to it.
+    """
+    traces = [_trace_of(record) for record in records] if tracing.is_on() else []
+    first, *others = traces or [""]
+    about: Mapping[str, int] = {"messaging.batch.message_count": len(records)}
+    with ExitStack() as spans:
+        index = partial(tracing.span, "index", kind="consumer")
+        spans.enter_context(index(parent=first, links=others, attributes=about))
+        shared = tracing.current()
+        for trace in others:
+            spans.enter_context(index(parent=trace, links=[shared]))
+        spans.enter_context(tracing.span("write to the index", parent=shared))
+        yield
 
 
 def _named(record: SQSRecord) -> Changed | None:
@@ -257,8 +291,8 @@ def _batch(
 ) -> dict[str, Any]:
     processor = BatchProcessor(event_type=kind, raise_on_entire_batch_failure=False)
     logger.info("batch", extra={"records": len(event["Records"])})
-    return dict(
-        process_partial_response(
-            event=event, record_handler=handle, processor=processor, context=context
-        )
+    answer = process_partial_response(
+        event=event, record_handler=handle, processor=processor, context=context
     )
+    tracing.flush()
+    return dict(answer)

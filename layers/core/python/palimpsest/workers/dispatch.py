@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, get_args
 
+from palimpsest import tracing
 from palimpsest.errors import Unavailable
 from palimpsest.jobs.events import Changed, EventName, Happened, JobNotice, StreamRecord, Unreadable
 from palimpsest.jobs.ports import EventBus, Queues
@@ -37,11 +38,12 @@ class Dispatch:
         store does not answer. The stream then delivers the record again.
         """
         found = self.read(record)
-        self._send(found.asks)
-        if found.tally is not None:
-            self._count(found.tally)
-        if found.happened is not None:
-            self._publish(found.happened)
+        with tracing.span("dispatch", kind="producer", parent=found.trace):
+            self._send(found.asks)
+            if found.tally is not None:
+                self._count(found.tally)
+            if found.happened is not None:
+                self._publish(found.happened)
 
     def publish(self, body: str) -> None:
         """Publish the event that a queue message names. Raises `Unavailable`, and `ValueError` if

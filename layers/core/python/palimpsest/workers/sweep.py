@@ -85,7 +85,7 @@ class Sweep:
         if self.queues is None:
             looked_at = replace(job, due_at=job.overdue_at)
         elif job.is_unheard:
-            self.queues.send([JobNotice(job.tenant, job.id, job.kind)])
+            self.queues.send([JobNotice(job.tenant, job.id, job.kind, job.trace)])
         self.jobs.settle(looked_at, due_at=looked_at.due_at, state=job.state)
 
     def _restart(self, job: Job) -> None:

@@ -46,6 +46,7 @@ from palimpsest.conversations.overflow.arm import WhyNot
 from palimpsest.conversations.session import CompactionState, Head
 from palimpsest.conversations.weight import REPLY_PRIMING, weigh
 from palimpsest.memory.filters import MemoryType
+from palimpsest.models.catalogue import takes_cache_points
 from palimpsest.observability import logger
 from palimpsest.scope import SessionScope
 
@@ -67,7 +68,10 @@ WHOSE = (
 
 
 AFTER = "The `cache.mark` of an earlier context: say what this one has in common with it"
-POINTS = "Whether Anthropic's and Converse's messages have cache points"
+POINTS = (
+    "Whether Anthropic's and Converse's messages have cache points. With Converse there are none "
+    "for a `model` that is known to refuse them"
+)
 After = Annotated[str, Field(max_length=LONGEST_MARK)]
 
 
@@ -362,7 +366,7 @@ def context_of(
     if is_asked and options.at is None and found.loses_turns:
         why_not = service.prune.fold(scope, budget=found.budget, wait=call.patience(LONGEST_WAIT))
         found = read(scope, given=given, newest=newest, **asked)
-    found = replace(found, has_points=options.cache_points)
+    found = replace(found, has_points=_takes_points(options, found.config.model))
     shown = _shown(found, explain=options.explain, form=options.format)
     use = _use(found, options.after, count=service.tokens.count)
     shown["cache"] = _cached(found, use)
@@ -371,6 +375,12 @@ def context_of(
     if options.format in ("openai", "responses"):
         shown["prompt_cache_key"] = cache_key(scope)
     return {**shown, "why_not": why_not} if is_asked else shown
+
+
+def _takes_points(options: ContextOptions, model: str | None) -> bool:
+    """Whether cache points are wanted, and the model that will read the context takes them."""
+    takes = options.format != "converse" or takes_cache_points(options.model or model)
+    return options.cache_points and takes
 
 
 def _ref(place: tuple[int, str] | None) -> MessageRef | None:

@@ -256,19 +256,20 @@ def _turns(
 
 def _entries(messages: Sequence[Message], count: Count) -> Iterator[WindowEntry]:
     """Yield the messages as the window shows them. A user's message begins with its day if that
-    differs from the day of the message before. The text therefore does not depend on the present
-    time.
+    differs from the day that the window is at: the day of its first message, then the day that was
+    shown last. The text therefore does not depend on the present time.
     """
-    before = None
+    current = None
     for message in messages:
         if message.role in UNSHOWN_ROLES:
             continue
         chat, tokens, day = shown(message.chat), message.tokens, day_of(message)
-        if before is not None and day not in (None, before) and message.role == "user":
-            marked = beginning_day(chat, day)
+        if current is None:
+            current = day
+        elif day not in (None, current) and message.role == "user":
+            current, marked = day, beginning_day(chat, day)
             tokens += max(0, weigh(marked, count) - weigh(chat, count))
             chat = marked
-        before = day or before
         yield WindowEntry(chat, tokens, message.seq)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from palimpsest.errors import BadRequest
@@ -36,9 +37,11 @@ def stream_record(record: Mapping[str, Any]) -> StreamRecord:
         change = record["dynamodb"]
         new, old = change.get("NewImage"), change.get("OldImage")
         owner, name = change["Keys"]["pk"]["S"], change["Keys"]["sk"]["S"]
-        return _read(owner, name, new, old)
+        found = _read(owner, name, new, old)
+        trace = (new or {}).get("trace", {}).get("S", "")
     except _DAMAGED:
         return StreamRecord(Unreadable(_name(record)))
+    return replace(found, trace=trace) if trace else found
 
 
 def _read(

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from palimpsest import tracing
 from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.events import JobNotice
@@ -98,7 +99,9 @@ class ForgetPages:
             scope, limit=PAGE, after=after
         )  # consistent, which lists by creation are not
         matching = [record.id for record in page.records if stored.matches(record)]
-        forgotten, hidden = self._forget(scope, job, matching)
+        with tracing.memory("delete_memory", tenant=job.tenant) as span:
+            tracing.counted(span, len(matching))
+            forgotten, hidden = self._forget(scope, job, matching)
         return PageDone(forgotten, page.after, len(hidden.messages))
 
     def _forget(self, scope: UserScope, job: Job, ids: Sequence[str]) -> tuple[int, Hidden]:

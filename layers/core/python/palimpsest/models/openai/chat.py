@@ -28,7 +28,7 @@ TIMEOUT_SECONDS = 30.0
 UNKNOWN_WINDOW = 8_192
 
 # Reasoning models count their thoughts as output.
-THINKERS = re.compile(r"o[1-9](?:-|$)|gpt-5|gpt-oss|deepseek-r|qwq")
+THINKERS = re.compile(r"(?:[a-z-]+\.)*(?:o[1-9](?:-|$)|gpt-[56]|gpt-oss|deepseek[-.]r|qwq)")
 
 THINKING_ROOM = 4_000
 
@@ -57,7 +57,8 @@ class OpenAIChatModel:
     key and connects.
 
     An empty `base_url` means OpenAI. `unknown_window` is the context window of a model whose name
-    is not known.
+    is not known. `limit_field` is the parameter's name for the token limit of an answer that the
+    server is first asked with. Without it, OpenAI's server gets the new name and others the old.
     """
 
     def __init__(
@@ -68,10 +69,12 @@ class OpenAIChatModel:
         base_url: str = "",
         timeout: float = TIMEOUT_SECONDS,
         unknown_window: int = UNKNOWN_WINDOW,
+        limit_field: str = "",
     ) -> None:
         self._server = OpenAIServer(key=key, base_url=base_url, seconds=timeout)
         self._model = model
         self._unknown_window = unknown_window
+        self._limit_field = limit_field or MAX_OUTPUT_FIELDS[not self._server.is_openai]
         self._fields: dict[str, str] = {}
         self._refused: dict[str, int] = {}
 
@@ -136,7 +139,7 @@ class OpenAIChatModel:
         """
         from openai import APIStatusError
 
-        name = self._fields.get(request.model) or MAX_OUTPUT_FIELDS[not self._server.is_openai]
+        name = self._fields.get(request.model) or self._limit_field
         try:
             return _body(call, request, {name: request.max_tokens, **answer})
         except APIStatusError as error:

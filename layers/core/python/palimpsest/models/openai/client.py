@@ -140,7 +140,7 @@ def _raise_ours(error: Exception) -> NoReturn:
 
 MAX_ANSWER_BYTES = 4_000_000
 _THOUGHTS = re.compile(
-    r"\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL
+    r"\s*<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL
 )  # some servers leave a model's thoughts in the text
 
 

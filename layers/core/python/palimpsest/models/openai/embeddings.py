@@ -59,7 +59,7 @@ class OpenAIEmbedder:
             return []
         asked: dict[str, Any] = {
             "model": self._space.model,
-            "input": [_readable(text, max_tokens=self._max_tokens) for text in texts],
+            "input": [readable(text, max_tokens=self._max_tokens) for text in texts],
             "encoding_format": "float",  # every server knows it
         }
         if self._space.model.startswith(SHORTENABLE):
@@ -76,7 +76,7 @@ class OpenAIEmbedder:
         return _vectors(body, count=len(texts), space=self._space)
 
 
-def _readable(text: str, *, max_tokens: int) -> str:
+def readable(text: str, *, max_tokens: int) -> str:
     """Return the text in a form that the API accepts: not empty, and no longer than the model
     reads. The cut assumes that a token is at least one byte.
     """

@@ -14,6 +14,7 @@ from palimpsest.engines.dynamodb.sessions.items import (
     body,
     number,
     text,
+    traced,
     values_of,
 )
 from palimpsest.engines.places import record_listed_as
@@ -24,7 +25,8 @@ from palimpsest.memory.record import GRAPH, Order, Record, RecordType, Source
 from palimpsest.scope import UserScope
 
 USER = "user"
-_OF_BURIAL = ("at", "topics", "subject", "said", "words", "values")
+_LISTS_OF_BURIAL = ("topics", "said", "words", "values", "names", "distinct", "abouts", "areas")
+_OF_BURIAL = ("at", "subject", "is_somebody", *_LISTS_OF_BURIAL)
 LAST_SEQ = 10**12 - 1
 LAST = "\U0010ffff"  # above every key of a topic
 _APART = frozenset({"id", "version", "index_state"})
@@ -150,7 +152,9 @@ def created_key(scope: UserScope, place: str, *, owner: str) -> Item:
 
 def record_changes(record: Record) -> Attributes:
     """Return the attributes of a record that an update may change, except its version."""
-    return {"index_state": text(record.index_state), "body": _record_body(record)}
+    return {
+        "index_state": text(record.index_state), "body": _record_body(record), **traced(),
+    }  # fmt: skip
 
 
 def _record_body(record: Record) -> dict[str, str]:
@@ -274,8 +278,14 @@ def burial_attributes(epoch: int, burial: Burial) -> Attributes:
 
 def burial_of(item: Item) -> Burial:
     found = values_of(item["body"])
-    lists = {name: tuple(found.get(name, ())) for name in ("topics", "said", "words", "values")}
-    return Burial(name_of(item), found["at"], subject=found.get("subject", ""), **lists)
+    lists = {name: tuple(found.get(name, ())) for name in _LISTS_OF_BURIAL}
+    return Burial(
+        name_of(item),
+        found["at"],
+        subject=found.get("subject", ""),
+        is_somebody=found.get("is_somebody", False),
+        **lists,
+    )
 
 
 def mark_of(item: Item) -> Tombstone:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, Field, astuple, fields, replace
 from typing import Any, cast
 
+from palimpsest import tracing
 from palimpsest.conversations.message import Large, Message
 from palimpsest.conversations.session import Compaction, Head, IdempotencyKey, Settings
 from palimpsest.engines.dynamodb.lists import BUCKET, FAILED, SESSIONS, bucket_for, bucket_of
@@ -180,10 +181,22 @@ def _due_at(item: Item) -> int | None:
 # Messages and compactions have a type and one body.
 
 
+TRACE = "trace"
+
+
+def traced(trace: str = "") -> Attributes:
+    """Return the attribute with the `traceparent` of the work that writes an item: that of `trace`,
+    or else of the present span. Without one there is no such attribute.
+    """
+    found = trace or tracing.current()
+    return {TRACE: text(found)} if found else {}
+
+
 def message_attributes(message: Message) -> Attributes:
     encoding = None if message.encoding == DEFAULT_ENCODING else message.encoding
     return {
         "type": text("message"),
+        **traced(),
         "body": _compact(
             seq=message.seq,
             id=message.id,
@@ -334,6 +347,7 @@ def job_attributes(job: Job) -> Attributes:
     } | job_progress(job)  # fmt: skip
     if job.user is not None and job.parent is None:
         attributes |= {OWNER: text(f"{job.tenant}#{job.user}"), "created": text(job_listed_as(job))}
+    attributes |= traced(job.trace)
     if job.stored:
         attributes["stored"] = {"SS": sorted(job.stored)}
     if job.due_at is not None:
@@ -377,6 +391,7 @@ def job_of(item: Item) -> Job:
         stored=frozenset(item.get("stored", {"SS": ()})["SS"]),
         **values_of(item["outcome"]),
         lost=_count(item, "lost"),
+        trace=item.get(TRACE, {"S": ""})["S"],
         tries=_count(item, "tries"),
         spent={
             name[6:]: int(value["N"]) for name, value in item.items() if name.startswith("spent_")

@@ -1,0 +1,1 @@
+"""Models of Amazon Bedrock, which a function calls with the credentials of its role."""

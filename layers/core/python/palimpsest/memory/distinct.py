@@ -1,0 +1,131 @@
+"""Finds the words that tell one memory from another: the value of its topic, or the words that are
+not everyday words. An old sentence with these words says the same in another way.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Final
+
+from palimpsest.memory.meaning.slots import slot_of
+from palimpsest.text.analyser import content_terms
+from palimpsest.text.word_files import entries, word_files
+
+PACKAGE: Final = "palimpsest.memory"
+BEGINNING = 4
+"""How many first letters of words are compared. "allergic" and "allergy" have the same
+beginning.
+"""
+NAMING = ("named_", "boss")
+"""Beginnings of topics whose value is the name of somebody, which is enough to know them by."""
+
+NO_VALUES = ("count_", "age_")
+"""Beginnings of topics whose value, a small number, tells nothing by itself."""
+
+LEAST_DIGITS = 3  # of a number that tells one memory from another
+_NUMBER = re.compile(r"\d(?:[\d.,' /-]{0,30}\d)?")
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_WORD = re.compile(r"[^\W_][\w'’.-]*")  # noqa: RUF001 - marks of many scripts
+
+
+@dataclass(frozen=True, slots=True)
+class Distinct:
+    """The words that tell one memory from another: its names and numbers, and the beginnings of its
+    other words. `subject` has the words for the person whom it is about, if these are needed too:
+    "My sister lives in Kiel". If `is_somebody` is true, the names are those of a person or animal,
+    and any statement that has them is about them.
+    """
+
+    names: frozenset[str] = frozenset()
+    words: frozenset[str] = frozenset()
+    subject: frozenset[str] = frozenset()
+    is_somebody: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.names or self.words)
+
+
+def distinct_words(content: str, *, subject: str = "") -> Distinct:
+    """Return the distinct words of a statement. `subject` is empty for the user. The name of the
+    subject isn't a distinct word, unless there are no others.
+    """
+    slot, of_subject = slot_of(content), _names_of_subject(content, subject)
+    named = {term for term in named_terms(content) if not term.isdigit()} | numbers(content)
+    found = Distinct()
+    if slot is not None and not slot.topic.startswith(NO_VALUES):
+        terms = [*content_terms(slot.text), *numbers(slot.text)]
+        found = _distinct(terms, named) or Distinct(frozenset(named.intersection(terms)))
+        if found.names and slot.topic.startswith(NAMING):
+            return replace(found, is_somebody=True)
+    terms = [*content_terms(content), *numbers(content)]
+    found = found or _distinct([term for term in terms if term not in of_subject], named)
+    if not found:
+        return _distinct(terms, named)
+    return replace(found, subject=of_subject)
+
+
+def _distinct(terms: Sequence[str], named: Collection[str]) -> Distinct:
+    told = [term for term in terms if len(term) > 1 and term not in _everyday()]
+    names = {term for term in told if term in named}
+    words = {term[:BEGINNING] for term in told if term not in named and not term.isdigit()}
+    lasting = {name for name in names if not _YEAR.fullmatch(name)}
+    return Distinct(frozenset(lasting if lasting or words else names), frozenset(words))
+
+
+def _names_of_subject(content: str, subject: str) -> frozenset[str]:
+    """The names of the person whom a statement is about: "My husband Tom has cancer"."""
+    if not subject:
+        return frozenset()
+    pattern = rf"(?i:\b{re.escape(subject)}),? (?P<name>[A-ZÀ-Þ][\w'’-]*)"  # noqa: RUF001
+    found = re.search(pattern, content)
+    names = f"{subject} {found['name'] if found else ''}"
+    return frozenset(content_terms(names))
+
+
+def numbers(text: str) -> frozenset[str]:
+    """Return the long numbers of a text without separators: "74,000" and "74000" are the same."""
+    digits = (re.sub(r"\D", "", match[0]) for match in _NUMBER.finditer(text))
+    return frozenset(each for each in digits if len(each) >= LEAST_DIGITS)
+
+
+def named_terms(text: str) -> list[str]:
+    """Return the terms of a text that are names or numbers. The first word of a sentence counts as
+    neither.
+    """
+    from palimpsest.text.sentences import sentences
+
+    found: list[str] = []
+    for sentence in sentences(text):
+        for number, match in enumerate(_WORD.finditer(sentence)):
+            word = match[0]
+            if any(letter.isdigit() for letter in word) or (number and word[0].isupper()):
+                found += content_terms(word) if len(word) > 1 else ()
+    return found
+
+
+def areas(text: str) -> Iterator[str]:
+    """Yield the areas of life that the words of a text are about, such as `residence`."""
+    for area, pattern in _areas():
+        if pattern.search(text):
+            yield area
+
+
+@cache
+def _everyday() -> frozenset[str]:
+    words = entries(PACKAGE, "everyday")
+    return frozenset(term for word in words for term in content_terms(word))
+
+
+@cache
+def _areas() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    every: dict[str, list[str]] = {}
+    for file in word_files(PACKAGE).values():
+        for area, words in file.get("areas", {}).items():
+            every.setdefault(area, []).extend(words)
+    return tuple(
+        (area, re.compile(rf"(?<!\w)(?:{'|'.join(words)})(?!\w)", re.IGNORECASE))
+        for area, words in every.items()
+    )

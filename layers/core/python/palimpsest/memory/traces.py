@@ -1,0 +1,90 @@
+"""The trace of a deleted memory, and the comparison of statements with it. Both are digests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+ALIKE, ALIKE_WITHOUT_NAMES = 0.6, 0.8
+"""Two statements say the same if they share at least this part of their words."""
+
+FEW = 4
+"""Words of a statement that is about a single deleted word: "I've had asthma since childhood"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Burial:
+    """The trace of a memory that was deleted at the time `at` (epoch milliseconds). All other
+    fields are digests. `said` has its texts and quotes, `words` its words, `values` its names and
+    numbers. `names` and `distinct` have the words that tell it from other memories, `abouts` the
+    words for its subject, and `areas` its areas of life. If `is_somebody` is true, the names are
+    those of a person or animal. Burials of older releases lack the last five fields.
+    """
+
+    id: str
+    at: int
+    topics: tuple[str, ...] = ()
+    subject: str = ""
+    said: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    distinct: tuple[str, ...] = ()
+    abouts: tuple[str, ...] = ()
+    areas: tuple[str, ...] = ()
+    is_somebody: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedWords:
+    """Digests of a statement: of the beginnings of its words, of whole words, and of the beginnings
+    of its names and numbers.
+    """
+
+    begun: set[str]
+    whole: set[str]
+    named: set[str]
+
+
+@dataclass(frozen=True, slots=True)
+class OldStatement:
+    """Digests of an old statement: its subjects, its words and numbers, the beginnings of its
+    words, and its areas of life.
+    """
+
+    subjects: set[str]
+    whole: set[str]
+    begun: set[str]
+    areas: set[str]
+
+
+def tells_of(burial: Burial, told: OldStatement, *, user: str) -> bool:
+    """Return whether a statement has the distinct words of a burial: all names, or half of the
+    other words if there are no names.
+    """
+    names, words, where = {*burial.names}, {*burial.distinct}, {*burial.areas}
+    if where and told.areas and not where & told.areas:
+        return False
+    if not (burial.is_somebody or _is_about_the_same(burial, told, user=user)):
+        return False
+    if names:
+        return names <= told.whole
+    return bool(words) and 2 * len(words & told.begun) >= len(words)
+
+
+def _is_about_the_same(burial: Burial, told: OldStatement, *, user: str) -> bool:
+    if burial.subject != user or burial.abouts:
+        is_named = not burial.abouts or bool({*burial.abouts} & told.whole)
+        return is_named or (burial.subject != user and burial.subject in told.subjects)
+    return burial.subject in told.subjects
+
+
+def says_the_same(burial: Burial, topics: set[str], said: ComparedWords) -> bool:
+    own, named = {*burial.words}, {*burial.values}
+    if own <= said.begun and (len(own) > 1 or len(said.begun) <= FEW):
+        return True
+    if topics & {*burial.topics} and named and named <= said.whole:
+        return True
+    shared = len(own & said.begun) / max(1, len(own | said.begun))
+    if not named and not said.named:
+        return shared >= (ALIKE if own <= said.begun else ALIKE_WITHOUT_NAMES)
+    return shared >= ALIKE and named <= said.whole and said.named <= own
