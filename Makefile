@@ -106,6 +106,7 @@ bench: setup ## Measure costs, growth, recall, throughput, cold start and sizes 
 
 train: setup ## Train recall's ranker on our labelled sets, and judge it on what was left out (ARGS=--judge: only that)
 	@$(PYTHON) -m benchmarks.retrieval.ranking.train $(ARGS)
+	@$(PYTHON) -m benchmarks.retrieval.ranking.answering $(ARGS)
 
 cost: setup ## Count what 1,000 turns ask of AWS and of models, at list prices (ARGS=--write: into the results too)
 	@$(PYTHON) -m benchmarks cost $(ARGS)

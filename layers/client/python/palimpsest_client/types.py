@@ -458,6 +458,7 @@ class Reached(TypedDict):
 
 class Recalled(TypedDict):
     memories: list[Found]
+    answerable: float
     answer: str | None
     citations: list[str]
     method: str | None
@@ -634,6 +635,7 @@ class TenantSettings(TypedDict):
     models: list[str] | None
     secrets: Literal["keep_in_message", "mask", "refuse"]
     limits: ShownLimits
+    answer_floor: float | None
     retention_job: RetentionJob | None
 
 

@@ -144,6 +144,7 @@ ANSWERS: dict[str, Json] = {
     "FoundMemories": {"memories": [FOUND]},
     "Recalled": {
         "answer": "Sarah works in Marketing.",
+        "answerable": 0.82,
         "citations": [MEMORY["id"]],
         "method": "model",
         "memories": [FOUND],

@@ -228,7 +228,16 @@ class ModelUsage(TypedDict):
 
 
 class Recalled(FoundMemories):
-    answer: Annotated[str | None, Field(description="Only if asked for; empty if nothing answers")]
+    answerable: Annotated[
+        float, Field(description="How likely (0..1) the memories answer the question")
+    ]
+    answer: Annotated[
+        str | None,
+        Field(
+            description="Only if asked for. Empty if nothing answers, or if `answerable` is below "
+            "the tenant's `answer_floor`. Without a model: one sentence, at most 400 characters"
+        ),
+    ]
     citations: Annotated[
         Sequence[str], Field(description="Ids of the memories that the answer rests on")
     ]
@@ -360,6 +369,7 @@ def _recalled(result: use_case.RecallResult, *, user: str, asked: bool) -> Recal
     `answer` is then "" if no memory answers it.
     """
     answer: Recalled = {
+        "answerable": result.answerable,
         "answer": result.answer if asked else None,
         "citations": result.citations,
         "method": result.method,
