@@ -13,7 +13,8 @@ from palimpsest.recall.recall import Recall
 from palimpsest.scope import Scope
 
 from tests.doubles.answers import ScriptedAnswers, cited
-from tests.unit.recall.service import SARAH, RecallService, Words
+from tests.service import SARAH
+from tests.unit.recall.service import RecallService, Words
 
 
 @pytest.fixture

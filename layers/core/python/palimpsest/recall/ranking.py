@@ -36,6 +36,7 @@ class Ranked:
         return sum(self.terms.values())
 
 
+MEANT = 0.5  # the score of a topic that the question means, which is near enough by itself
 NONE_READ: Mapping[str, float] = MappingProxyType({})
 
 
@@ -209,7 +210,8 @@ def _strength(candidate: Candidate, weights: Weights) -> float:
         near = candidate.coverage
     if candidate.coverage >= 1:
         near = max(near, weights.near.least)
-    return near + weights.near.least * candidate.scores.get("topic_key", 0.0)
+    topic = candidate.scores.get("topic_key", 0.0)
+    return near + weights.near.least * min(1.0, topic / MEANT)
 
 
 def _is_indexed(candidate: Candidate) -> bool:
