@@ -5,6 +5,7 @@ SHELL := /bin/bash
 
 PORT ?=
 SEARCH ?=
+URL ?=
 ARGS ?=
 WORKERS ?= auto
 LITELLM := litellm==1.109.1
@@ -104,6 +105,12 @@ test-deep: setup ## Properties searched far deeper than in the gate
 bench: setup ## Measure costs, growth, recall, throughput, cold start and sizes (ARGS="retrieval": a part)
 	@$(PYTHON) -m benchmarks --write $(ARGS)
 
+storm: setup ## Let users talk while everything goes wrong, and judge what was kept (ARGS="--minutes 60 --write")
+	@$(PYTHON) -m benchmarks.storm $(ARGS)
+
+load: setup ## Ramp up calls against any endpoint to its knee: URL=https://… (key: PALIMPSEST_KEY)
+	@$(PYTHON) -m benchmarks.load.knee '$(URL)' $(ARGS)
+
 train: setup ## Train recall's ranker on our labelled sets, and judge it on what was left out (ARGS=--judge: only that)
 	@$(PYTHON) -m benchmarks.retrieval.ranking.train $(ARGS)
 	@$(PYTHON) -m benchmarks.retrieval.ranking.answering $(ARGS)
@@ -132,11 +139,23 @@ key: $(DONE)/infra ## Store the OpenAI key that the workers read
 secrets: $(DONE)/infra ## Show or set what becomes of secrets in messages (ARGS="--tenant acme --set mask")
 	@$(PYTHON) -m infra.operate.secrets_rule $(ARGS)
 
+status: $(DONE)/infra ## Show what is wrong: alarms, queues, dead letters (ARGS="--job ID", --errors, --refused: from the logs)
+	@$(PYTHON) -m infra.operate.status $(ARGS)
+
+sweep: $(DONE)/infra ## Run one round of the sweep, and let its schedule run again
+	@$(PYTHON) -m infra.operate.sweep $(ARGS)
+
 redrive: $(DONE)/infra ## Send what failed from the dead-letter queues through the queues again
 	@$(PYTHON) -m infra.operate.redrive $(ARGS)
 
-restore: $(DONE)/infra ## Restore the tables to one second beside those in use: ARGS="--at 2026-01-05T09:00:00Z"
+manifest: $(DONE)/infra ## Write a digest of every row of the tables: ARGS="--out tables.manifest"
+	@$(PYTHON) -m infra.operate.manifest $(ARGS)
+
+restore: $(DONE)/infra ## Restore the tables to one second, check every row, and let them serve: ARGS="--at 2026-01-05T09:00:00Z"
 	@$(PYTHON) -m infra.operate.restore $(ARGS)
+
+rollback: $(DONE)/infra ## Let the functions go back to the versions before the last deployment (after `cdk deploy -c deploy=canary`)
+	@$(PYTHON) -m infra.operate.rollback $(ARGS)
 
 reindex: $(DONE)/infra ## Build the search index anew from the tables, while everything goes on
 	@$(PYTHON) -m infra.operate.reindex $(ARGS)
@@ -164,6 +183,12 @@ lock: $(DONE)/infra ## Resolve the requirements files again (ARGS=--upgrade for 
 			-r layers/runtime/requirements.txt -r layers/models/requirements.txt -r layers/builtin/requirements.txt \
 			-r layers/graph/requirements.txt -r layers/tokens/requirements.txt -r layers/client/requirements.txt; \
 	done; done
+
+release: setup ## Build wheels, assembly, bill of materials, notes and checksums of this version, into .build/releases
+	@$(PYTHON) -m infra.release
+
+fixture: setup ## Keep data that this version writes in tests/releases, for the releases after it to read
+	@$(PYTHON) -m tests.releases.write
 
 sbom: setup ## Write the bill of materials of what is shipped: CycloneDX, from the locks, into .build/sbom.cdx.json
 	@$(PYTHON) -m infra.dependencies sbom
@@ -203,5 +228,5 @@ $(DONE)/ranks: layers/runtime/ranks.py $(DONE)/dev
 	@$(PYTHON) $< $$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 	@touch $@
 
-.PHONY: help start stop reset logs sam demo setup engines test lint type imports docs audit unit infra contract adapters e2e stacks searches test-deep bench train cost client format \
-	synth api-key secrets key redrive restore reindex lock sbom catalogue clean
+.PHONY: help start stop reset logs sam demo setup engines test lint type imports docs audit unit infra contract adapters e2e stacks searches test-deep bench storm load train cost client format \
+	synth api-key secrets key status sweep redrive manifest restore rollback reindex lock release fixture sbom catalogue clean

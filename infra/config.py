@@ -2,7 +2,8 @@
 choose.
 """
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
@@ -70,6 +71,19 @@ EMBEDDINGS = {
     "cohere": Embedding("cohere.embed-multilingual-v3", 1_024, "bedrock"),
 }
 """The embedding models by the value of `embedding` in the context."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredTable:
+    """A table that was restored from a backup and serves in place of the stack's own. `stream` is
+    the ARN of its stream, or empty.
+    """
+
+    name: str
+    stream: str = ""
+
+
+TABLES = ("Tenants", "Sessions", "Memories")
 LOCAL = "local"
 LOG_DAYS = (1, 3, 5, 7, 14, 30, 60, 90, 180, 365)
 """The days for which CloudWatch can keep logs, up to a year."""
@@ -95,6 +109,7 @@ class Stage:
     search: SearchTier
     domain: DomainSize
     embedding: Embedding
+    restored: Mapping[str, RestoredTable] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +127,9 @@ class Choices:
     jwt_audience: tuple[str, ...] = ()
     alarm_email: str = ""
     budget_usd: int = 50  # US dollars a month for the whole account; 0: no budget
+    has_canary: bool = False  # new versions get a tenth of the calls first
+    domain_name: str = ""  # of the API, besides the name that the gateway gives it
+    certificate: str = ""  # the ARN of that name's certificate
 
 
 def _local() -> Stage:
@@ -174,7 +192,8 @@ def _nothing(_: str) -> None:
 
 def stage_named(name: str, context: Callable[[str], Any] = _nothing) -> Stage:
     """Return the stage with that name. The CDK context may set its `search`, its `embedding`, the
-    server's model, how long logs are kept, and that no data is kept.
+    server's model, how long logs are kept, that no data is kept, and the restored tables that
+    serve.
     """
     if name not in STAGES:
         raise SystemExit(f"There is no stage {name!r}; the stages are {', '.join(STAGES)}.")
@@ -185,6 +204,7 @@ def stage_named(name: str, context: Callable[[str], Any] = _nothing) -> Stage:
         embedding=_embedding(context) or stage.embedding,
         log_days=_log_days(context) or stage.log_days,
         keeps_data=stage.keeps_data and _keeps_data(context),
+        restored=_restored(context(tables_context(name))),
     )
     if stage.search not in get_args(SearchTier):
         raise SystemExit(f"The context `search` is one of {', '.join(get_args(SearchTier))}.")
@@ -193,6 +213,23 @@ def stage_named(name: str, context: Callable[[str], Any] = _nothing) -> Stage:
             "The embedded index is only for the stage `local`: functions in AWS share no file."
         )
     return stage
+
+
+def tables_context(stage: str) -> str:
+    """Return the key in the CDK context under which `make restore` writes the tables that serve."""
+    return f"tables:{stage}"
+
+
+def _restored(tables: Any) -> Mapping[str, RestoredTable]:
+    """Return the restored tables by the names of the stack's own. The context has all of them or
+    none, because they hold parts of the same data.
+    """
+    if not tables:
+        return {}
+    given = json.loads(tables) if isinstance(tables, str) else tables
+    if set(given) != set(TABLES):
+        raise SystemExit(f"The context of restored tables names {', '.join(TABLES)}.")
+    return {name: RestoredTable(**table) for name, table in given.items()}
 
 
 def _log_days(context: Callable[[str], Any]) -> int | None:
@@ -272,8 +309,23 @@ def choices(context: Callable[[str], Any]) -> Choices:
         bedrock=bedrock,
         traces=traces_of(context),
         budget_usd=_budget(context),
+        has_canary=_has_canary(context),
+        **_own_domain(context),
         **_jwt(context),
     )
+
+
+def _own_domain(context: Callable[[str], Any]) -> dict[str, Any]:
+    name, certificate = (str(context(key) or "") for key in ("domain_name", "certificate"))
+    if bool(name) != bool(certificate):
+        raise SystemExit("The contexts `domain_name` and `certificate` need each other.")
+    return {"domain_name": name, "certificate": certificate}
+
+
+def _has_canary(context: Callable[[str], Any]) -> bool:
+    if (context("deploy") or "all") not in ("all", "canary"):
+        raise SystemExit("The context `deploy` is `all` or `canary`.")
+    return bool(context("deploy") == "canary")
 
 
 def _budget(context: Callable[[str], Any]) -> int:

@@ -18,6 +18,7 @@ from constructs import Construct
 from infra.config import Choices, Stage, stack_name, tenant_jobs_at_once
 from infra.parts.accepted import accept
 from infra.parts.bedrock import grant_chat, grant_invoking, grant_reranking
+from infra.parts.canary import Canary
 from infra.parts.contents import ADD, EXPORTS, LIST, PASSING, READ, REMOVE, Contents
 from infra.parts.http_api import HttpFront, asking
 from infra.parts.layers import Layers
@@ -61,6 +62,8 @@ WHOLE_CPU_MB = 1769
 """With this memory, a function has a whole processor. `embed` has it because `sessions` waits for
 its vectors. `memories` has it because two models and two graphs are in its memory at once.
 """
+GOES_BACK_ON = ("ServerErrors", "Latency", "DeadLetters", "Parked", "StreamLag", "SweepErrors")
+"""The alarms on which a canary goes back."""
 REQUEST_SECONDS = 29  # the HTTP API itself gives up after 30
 LINES = {"summarize": Line(seconds=90), "extract": Line(seconds=90), "sweep": Line(seconds=90)}
 INDEXING = {"embed": Line(seconds=60, batch=10, receives=50), "reindex": Line(seconds=90)}
@@ -128,7 +131,7 @@ class Palimpsest(Stack):
     def _environment(self) -> dict[str, str]:
         """Return every environment variable that a function may have."""
         tables, embedding, choices = self.tables, self._stage.embedding, self._choices
-        named = {f"{table.node.id.upper()}_TABLE": table.table_name for table in tables.all}
+        named = {f"{name}_TABLE": table.table_name for name, table in tables.by_name.items()}
         return (
             named
             | _urls(self._queues_by_name)
@@ -189,6 +192,7 @@ class Palimpsest(Stack):
             },
             key=self._key,
             sends_to_itself=sends_to_itself,
+            has_alias=self._choices.has_canary,
         )
         self.functions[name] = function
         if self._asks_server(name, variables):
@@ -227,9 +231,13 @@ class Palimpsest(Stack):
             ),
         }
         self.front = HttpFront(
-            self, stage=self._stage, key=self._key, authorizer=self._authorizer()
+            self,
+            stage=self._stage,
+            key=self._key,
+            authorizer=self._authorizer(),
+            choices=self._choices,
         )
-        self.front.route({name: function.function for name, function in functions.items()})
+        self.front.route({name: function.serving for name, function in functions.items()})
 
     def _add_sessions(self) -> PythonFunction:
         tables, variables = self.tables, (*STORES, *SEARCHING, "MODELS")
@@ -279,7 +287,7 @@ class Palimpsest(Stack):
         )
         if not takes_tokens:
             self.tables.grant_keys(authorize.role)
-        return asking(authorize.function)
+        return asking(authorize.serving)
 
     def _add_workers(self) -> None:
         """Add the functions that streams, queues and the schedule start."""
@@ -317,7 +325,7 @@ class Palimpsest(Stack):
         self.contents.grant(sweep.role, READ, ADD, REMOVE, LIST)
         every_minute = events.Schedule.rate(Duration.minutes(1))
         target = targets.LambdaFunction(
-            sweep.function, retry_attempts=0, max_event_age=Duration.minutes(1)
+            sweep.serving, retry_attempts=0, max_event_age=Duration.minutes(1)
         )
         events.Rule(self, "Round", schedule=every_minute, targets=[target])
 
@@ -350,9 +358,9 @@ class Palimpsest(Stack):
         self.tables.grant_usage(embed.role)
         self.tables.grant(embed.role, self.tables.memories, READS, ["dynamodb:UpdateItem"])
         self.search.grant(embed.role, makes_indexes=True)
-        self._have_embedded(embed.function)
+        self._have_embedded(embed.serving)
 
-    def _have_embedded(self, embed: lambda_.Function | None) -> None:
+    def _have_embedded(self, embed: lambda_.IFunction | None) -> None:
         """Let the function `sessions` ask `embed` for vectors. `sessions` itself contains no model
         and may read no key, because every turn calls it.
         """
@@ -402,9 +410,9 @@ class Palimpsest(Stack):
         searched = bool(self.search.url)
         messages = [NEW_MESSAGES, GONE_MESSAGES] if searched else [NEW_MESSAGES]
         changes = [NEW_JOBS, FAILED_JOBS, NEW_COMPACTIONS, *messages]
-        follow(self.tables.sessions, dispatch.function, filters=changes, parked=self.queues.parked)
+        follow(self.tables.sessions, dispatch.serving, filters=changes, parked=self.queues.parked)
         changes = [CHANGED_RECORDS if searched else NEW_RECORDS, GONE_RECORDS, MOVED_POINTERS]
-        follow(self.tables.memories, dispatch.function, filters=changes, parked=self.queues.parked)
+        follow(self.tables.memories, dispatch.serving, filters=changes, parked=self.queues.parked)
         accept(
             dispatch.role,
             "IAM5[Resource::*]",
@@ -441,7 +449,7 @@ class Palimpsest(Stack):
 
     def _receive(self, worker: PythonFunction, queue: sqs.Queue, line: Line) -> None:
         """Let the function receive the messages of the queue."""
-        worker.function.add_event_source(
+        worker.serving.add_event_source(
             sources.SqsEventSource(
                 queue, batch_size=line.batch, report_batch_item_failures=True,
                 max_concurrency=self._stage.sizes.worker_concurrency,
@@ -468,6 +476,24 @@ class Palimpsest(Stack):
         monitoring.watch_tables(self.tables)
         if self.search.domain is not None:
             monitoring.watch_domain(self.search.domain_name, volume_gb=self._stage.domain.volume_gb)
+        if self._choices.has_canary and self._stage.is_on_aws:
+            alarms = [monitoring.alarms[name] for name in GOES_BACK_ON]
+            Canary(self, functions=dict(self.functions), smoke=self._smoke(), alarms=alarms)
+
+    def _smoke(self) -> PythonFunction:
+        """Return the function that asks each new version once. It needs no library of ours."""
+        return PythonFunction(
+            self,
+            "smoke",
+            stage=self._stage,
+            layers=(),
+            timeout_seconds=60,
+            memory_mb=256,
+            environment={},
+            key=self._key,
+            sends_to_itself=False,
+            has_alias=False,
+        )
 
     def _add_outputs(self) -> None:
         """Write the outputs, which callers, operators and tests need to know about a deployed
@@ -495,9 +521,11 @@ class Palimpsest(Stack):
             for name, queue in self.queues.of.items()
         }
         outputs |= {
-            f"{name.capitalize()}Function": function.function.function_name
+            f"{name.capitalize()}Function": function.serving.function_name
             for name, function in self.functions.items()
         }
+        if self.front.domain is not None:
+            outputs["DomainTarget"] = self.front.domain.regional_domain_name
         if self._key is not None:
             outputs["KeyArn"] = self._key.key_arn
         for name, value in outputs.items():

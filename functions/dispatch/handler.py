@@ -19,7 +19,8 @@ from palimpsest.workers.batches import queue_batch, stream_batch
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     dispatch = workers.dispatcher()
-    if event["Records"][0].get("eventSource") == "aws:sqs":
+    records = event["Records"]
+    if records and records[0].get("eventSource") == "aws:sqs":
         return queue_batch(event, context, handle=lambda record: dispatch.publish(record.body))
     return stream_batch(event, context, handle=dispatch)
 

@@ -51,10 +51,13 @@ CONTEXT = (
     "rerank",
     "bedrock_region",
     "bedrock_url",
+    "traces",
+    "traces_share",
 )
 """Parts of the CDK's context that come from environment variables. The variables have the same
 names in capitals.
 """
+CONTEXT_FILE = "cdk.context.json"
 FOLDER, MODEL_SERVER, CHAT_MODEL = (
     "/folder-of-the-start",
     "http://model-server-of-the-start",
@@ -85,7 +88,10 @@ def assembly_of(search: str) -> Path:
     the same files and settings, for any stack of this project, it is used again. Raises `CannotRun`
     if the stack can't be synthesized.
     """
-    chosen = {name: os.environ[name.upper()] for name in CONTEXT if os.environ.get(name.upper())}
+    chosen: dict[str, Any] = {
+        name: os.environ[name.upper()] for name in CONTEXT if os.environ.get(name.upper())
+    }
+    chosen |= context_of_start()
     filled = {"openai_base_url": MODEL_SERVER, "chat_model": CHAT_MODEL}
     if chosen.get("models_from") == "bedrock":
         filled = {"chat_model": os.environ.get("CHAT_MODEL", "")}
@@ -98,6 +104,13 @@ def assembly_of(search: str) -> Path:
     paths.close_to_others(assembly)
     _fill_in(assembly / f"{stack_name(LOCAL)}.template.json")
     return assembly
+
+
+def context_of_start() -> dict[str, Any]:
+    """Return the part of the CDK's context that commands have stored for this stack."""
+    file = paths.local_state() / CONTEXT_FILE
+    found: dict[str, Any] = json.loads(file.read_text()) if file.is_file() else {}
+    return found
 
 
 def uses_bedrock() -> bool:

@@ -28,7 +28,7 @@ from ministack.core.sigv4 import (
 )  # fmt: skip
 from ministack.services import apigateway, lambda_svc, sts
 
-from infra.local import decoding, function_processes, snapshots, vector_search
+from infra.local import decoding, function_processes, snapshots, throttling, vector_search
 from infra.local.guard import Guard, Request
 
 ALGORITHM = "AWS4-HMAC-SHA256"
@@ -164,7 +164,8 @@ def main() -> None:
     vector_search.install()
     decoding.install(apigateway)
     port = int(os.environ["GATEWAY_PORT"])
-    saving = snapshots.Saving(ministack.app.app)
+    app = throttling.installed(ministack.app.app, Path(folder))
+    saving = snapshots.Saving(app)
     ministack.app.app = Guard(saving, port=port, claims_key=claims_key, is_signed=is_signed)
     ministack.app.main()
 

@@ -1,4 +1,5 @@
-"""Stores the OpenAI key in a SecureString parameter, which the stack lets the workers read.
+"""Stores the OpenAI key in a SecureString parameter, which the stack lets functions read
+that call a model.
 
     OPENAI_API_KEY=… python -m infra.operate.openai_key [--stack Palimpsest-prod]
     python -m infra.operate.openai_key --delete

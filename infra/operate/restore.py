@@ -1,21 +1,26 @@
-"""Restores the tables of a stack as they were at one second. Each is restored into a new table, and
-the old table is not changed.
+"""Restores the tables of a stack as they were at one second, checks them row by row, and puts them
+into service. Each is restored into a new table, and the old table is not changed.
 
-python -m infra.operate.restore [--stack Palimpsest-prod] [--at 2026-01-05T09:00:00Z]
+python -m infra.operate.restore [--stack Palimpsest-prod] [--at 2026-01-05T09:00:00Z] …
+
+With `--only-tables` the stack still serves its tables, and `--serve` puts the restored ones into
+service later. `--undo` lets the stack's own tables serve again.
 """
 
 import argparse
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from infra.operate import target
+from infra.operate import manifest, service, target
+from infra.operate.manifest import TABLES
 from infra.operate.target import Target
 
-TABLES = ("TenantsTable", "SessionsTable", "MemoriesTable")
+MARK = "-restored-"
 SETTLED_SECONDS, BETWEEN = 7_200, 5
 """The times of waiting for a restored table. A large table takes hours, and its restoration
 continues without this command.
@@ -59,7 +64,7 @@ class Restore:
 
     def __call__(self, moment: datetime) -> dict[str, str]:
         """Restore every table, and return the new names by the old ones."""
-        made = {name: f"{name}-restored-{moment:%Y%m%d%H%M%S}" for name in self._names}
+        made = self.names(f"{moment:%Y%m%d%H%M%S}")
         for name, new in made.items():
             self._dynamodb.restore_table_to_point_in_time(
                 SourceTableName=name, TargetTableName=new, RestoreDateTime=moment
@@ -68,6 +73,10 @@ class Restore:
             self._wait(new)
             self._set_again(name, new)
         return made
+
+    def names(self, moment: str) -> dict[str, str]:
+        """Return the names of the tables that were restored to that moment, by the old ones."""
+        return {name: f"{name}{MARK}{moment}" for name in self._names}
 
     def _wait(self, name: str) -> None:
         until = time.monotonic() + SETTLED_SECONDS
@@ -99,27 +108,77 @@ class Restore:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parsed = _parser().parse_args(arguments)
+    place = target.chosen(parsed)
+    try:
+        if parsed.undo:
+            service.undo(place, context=parsed.context)
+            return
+        outputs = place.outputs()
+        restore = Restore(place, outputs)
+        made = restore.names(parsed.serve) if parsed.serve else _restored(restore, parsed.at)
+        restored = {name: made[outputs[name]] for name in TABLES}
+        _check(place, restored, parsed.manifest)
+        if not parsed.only_tables:
+            service.put(place, restored, context=parsed.context)
+    except (ClientError, BotoCoreError) as error:
+        raise SystemExit(f"The tables of {place.stack} can't be restored: {error}") from error
+
+
+def _restored(restore: Restore, wanted: datetime | None) -> dict[str, str]:
+    moment = restore.moment(wanted)
+    print(
+        f"Restoring to {moment:%FT%TZ}: what was written in the {_lost(moment)} since then is "
+        f"not in it."
+    )
+    made = restore(moment)
+    for name, new in made.items():
+        print(f"{name} -> {new}")
+    return made
+
+
+def _check(place: Target, restored: Mapping[str, str], file: Path | None) -> None:
+    """Compare the restored tables with the manifest, if there is one. Raises `SystemExit` if a row
+    differs. Nothing was put into service then.
+    """
+    found = manifest.of_tables(place.client("dynamodb"), restored)
+    if file is None:
+        for output, rows in found.items():
+            print(f"{restored[output]}: {len(rows)} rows")
+        return
+    kept, holds = manifest.read(file), True
+    for output, rows in found.items():
+        comparison = manifest.compared(kept[output], rows)
+        print(f"{restored[output]}: {comparison}")
+        holds = holds and comparison.holds
+    if not holds:
+        raise SystemExit("The restored tables are not those of the manifest, and do not serve.")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m infra.operate.restore", description=(__doc__ or "").splitlines()[0]
+    )
     target.add_argument(parser)
     parser.add_argument(
         "--at",
         type=_moment,
         help="the second, in RFC 3339 (default: the latest that all tables have)",
     )
-    parsed = parser.parse_args(arguments)
-    place = target.chosen(parsed)
-    restore = Restore(place, place.outputs())
-    try:
-        moment = restore.moment(parsed.at)
-        print(
-            f"Restoring to {moment:%FT%TZ}: what was written in the {_lost(moment)} since then is "
-            f"not in it."
-        )
-        made = restore(moment)
-    except (ClientError, BotoCoreError) as error:
-        raise SystemExit(f"The tables of {place.stack} can't be restored: {error}") from error
-    for name, new in made.items():
-        print(f"{name} -> {new}")
+    parser.add_argument("--manifest", type=Path, help="compare every row with this manifest")
+    parser.add_argument("--only-tables", action="store_true", help="put nothing into service")
+    parser.add_argument(
+        "--serve", metavar="MOMENT", help="put tables into service that end in `-restored-MOMENT`"
+    )
+    parser.add_argument("--undo", action="store_true", help="let the stack's own tables serve")
+    parser.add_argument(
+        "--context",
+        "-c",
+        action="append",
+        default=[],
+        help="a choice of this stack's deployments, such as search=dynamodb",
+    )
+    return parser
 
 
 def _moment(text: str) -> datetime:

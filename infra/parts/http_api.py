@@ -10,13 +10,14 @@ from aws_cdk import aws_apigateway as apigateway
 from aws_cdk import aws_apigatewayv2 as gateway
 from aws_cdk import aws_apigatewayv2_authorizers as authorizers
 from aws_cdk import aws_apigatewayv2_integrations as integrations
+from aws_cdk import aws_certificatemanager as acm
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from infra import paths
-from infra.config import Stage
+from infra.config import Choices, Stage
 from infra.parts.accepted import accept
 from infra.parts.python_function import log_group
 
@@ -65,8 +66,10 @@ class HttpFront(Construct):
         stage: Stage,
         key: kms.IKey | None,
         authorizer: gateway.IHttpRouteAuthorizer,
+        choices: Choices,
     ) -> None:
         super().__init__(scope, "Http")
+        self.domain = self._own_domain(choices)
         self.api = gateway.HttpApi(
             self, "Api", api_name=f"palimpsest-{stage.name}", default_authorizer=authorizer,
             create_default_stage=False,
@@ -77,7 +80,18 @@ class HttpFront(Construct):
                 rate_limit=stage.sizes.requests_per_second, burst_limit=stage.sizes.burst
             ),
             access_log_settings=AccessLog(log_group(self, "AccessLog", stage=stage, key=key)),
+            domain_mapping=None if self.domain is None
+            else gateway.DomainMappingOptions(domain_name=self.domain),
         )  # fmt: skip
+
+    def _own_domain(self, choices: Choices) -> gateway.DomainName | None:
+        """Return the deployer's own name for the API, if there is one."""
+        if not choices.domain_name:
+            return None
+        certificate = acm.Certificate.from_certificate_arn(self, "Certificate", choices.certificate)
+        return gateway.DomainName(
+            self, "Domain", domain_name=choices.domain_name, certificate=certificate
+        )
 
     def route(self, functions: Mapping[str, lambda_.IFunction]) -> None:
         """Send every operation to the function that serves it. The operations of `site` need no

@@ -62,6 +62,7 @@ class Monitoring(Construct):
             self._add_budget(choices.budget_usd)
         if choices.alarm_email:
             self.topic.add_subscription(subscriptions.EmailSubscription(choices.alarm_email))
+        self.alarms: dict[str, cloudwatch.Alarm] = {}
         self._dashboard = cloudwatch.Dashboard(
             self,
             "Dashboard",
@@ -280,6 +281,7 @@ class Monitoring(Construct):
             treat_missing_data=missing,
         )
         alarm.add_alarm_action(actions.SnsAction(self.topic))
+        self.alarms[name] = alarm
 
     def _row(self, *graphs: tuple[str, Sequence[cloudwatch.IMetric]]) -> None:
         width = 24 // len(graphs)

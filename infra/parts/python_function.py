@@ -5,7 +5,7 @@ that it needs.
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from aws_cdk import Duration
+from aws_cdk import Duration, RemovalPolicy
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
@@ -18,7 +18,7 @@ from infra.parts.accepted import accept
 from infra.parts.layers import CACHES, architecture
 from infra.parts.retention import removal_policy
 
-SERVICE = "palimpsest"
+SERVICE, LIVE = "palimpsest", "live"
 RECURSIVE = lambda_.RecursiveLoop.ALLOW
 """The setting of a function that sends messages to its own queue. Lambda stops such a chain after
 about 16 messages otherwise, although each message ends a job and the chain ends with the last one.
@@ -40,7 +40,8 @@ LOG_RETENTION = {
 class PythonFunction(Construct):
     """The function in functions/<name>/handler.py. Its role may write its own log. The stack grants
     all other permissions. `sends_to_itself` says whether the function sends to the
-    queue that starts it.
+    queue that starts it. With `has_alias`, callers reach the function by the alias `live`, and its
+    earlier versions stay, so that the alias can go back to them.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class PythonFunction(Construct):
         environment: Mapping[str, str],
         key: kms.IKey | None,
         sends_to_itself: bool,
+        has_alias: bool,
     ) -> None:
         super().__init__(scope, name.capitalize())
         self.log = log_group(self, "Log", stage=stage, key=key)
@@ -73,6 +75,7 @@ class PythonFunction(Construct):
             timeout=Duration.seconds(timeout_seconds),
             memory_size=memory_mb,
             recursive_loop=RECURSIVE if sends_to_itself else None,
+            current_version_options=lambda_.VersionOptions(removal_policy=RemovalPolicy.RETAIN),
             environment={
                 "STAGE": stage.name,
                 "LOG_LEVEL": "INFO",
@@ -84,11 +87,20 @@ class PythonFunction(Construct):
         resource.override_logical_id(
             f"{name.capitalize()}Function"
         )  # the name to say to `sam local invoke`
+        self.alias: lambda_.Alias | None = None
+        if has_alias:
+            version = self.function.current_version
+            self.alias = lambda_.Alias(self, "Live", alias_name=LIVE, version=version)
         accept(
             self,
             "L1",
             because="It is raised with the locks, once every wheel exists for the new runtime.",
         )
+
+    @property
+    def serving(self) -> lambda_.IFunction:
+        """Return what callers and event sources call: the alias, if there is one."""
+        return self.function if self.alias is None else self.alias
 
 
 def log_group(scope: Construct, name: str, *, stage: Stage, key: kms.IKey | None) -> logs.LogGroup:

@@ -38,8 +38,8 @@ RETRIES = 10
 
 
 def follow(
-    table: dynamodb.Table,
-    reader: lambda_.Function,
+    table: dynamodb.ITable,
+    reader: lambda_.IFunction,
     *,
     filters: Sequence[Mapping[str, Any]],
     parked: sqs.IQueue,

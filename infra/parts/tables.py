@@ -1,6 +1,6 @@
 """The three DynamoDB tables, and the permissions that functions get on them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from aws_cdk import RemovalPolicy, Stack
 from aws_cdk import aws_dynamodb as dynamodb
@@ -37,27 +37,41 @@ class Tables(Construct):
     """The tables. `tenants` has API keys and tenants' defaults, `sessions` has conversations and
     jobs, and `memories` has long-term memory.
 
-    The streams of the last two start the work.
+    The streams of the last two start the work. If the stage has restored tables, these serve, and
+    the stack keeps its own.
     """
 
     def __init__(self, scope: Construct, *, stage: Stage, key: kms.IKey | None) -> None:
         super().__init__(scope, "Tables")
         self._key = key
-        self.tenants = self._table("Tenants", stage=stage)
-        self.sessions = self._table("Sessions", stage=stage, is_streamed=True)
-        self._index(self.sessions, "by_user", hash_key="tenant_bucket", range_key=_text("listed"))
-        self._index(self.sessions, "by_owner", hash_key="job_owner", range_key=_text("created"))
-        self._index(self.sessions, "due", hash_key="due_shard", range_key=_number("due_at"))
-        self.memories = self._table("Memories", stage=stage, is_streamed=True)
-        self._index(self.memories, "by_created", hash_key="owner", range_key=_text("created"))
-        self._index(
-            self.memories, "by_tenant", hash_key="tenant_bucket", range_key=_text("user_id")
+        tenants = self._table("Tenants", stage=stage)
+        sessions = self._table("Sessions", stage=stage, is_streamed=True)
+        self._index(sessions, "by_user", hash_key="tenant_bucket", range_key=_text("listed"))
+        self._index(sessions, "by_owner", hash_key="job_owner", range_key=_text("created"))
+        self._index(sessions, "due", hash_key="due_shard", range_key=_number("due_at"))
+        memories = self._table("Memories", stage=stage, is_streamed=True)
+        self._index(memories, "by_created", hash_key="owner", range_key=_text("created"))
+        self._index(memories, "by_tenant", hash_key="tenant_bucket", range_key=_text("user_id"))
+        self._index(memories, "due", hash_key="due_shard", range_key=_number("due_at"))
+        self.tenants, self.sessions, self.memories = (
+            self._serving(table, stage) for table in (tenants, sessions, memories)
         )
-        self._index(self.memories, "due", hash_key="due_shard", range_key=_number("due_at"))
 
     @property
-    def all(self) -> tuple[dynamodb.Table, ...]:
-        return self.tenants, self.sessions, self.memories
+    def by_name(self) -> Mapping[str, dynamodb.ITable]:
+        """Return the tables that serve, by their names in capitals."""
+        return {"TENANTS": self.tenants, "SESSIONS": self.sessions, "MEMORIES": self.memories}
+
+    def _serving(self, own: dynamodb.Table, stage: Stage) -> dynamodb.ITable:
+        restored = stage.restored.get(own.node.id)
+        if restored is None:
+            return own
+        return dynamodb.Table.from_table_attributes(
+            self,
+            f"Restored{own.node.id}",
+            table_name=restored.name,
+            table_stream_arn=restored.stream or None,
+        )
 
     def grant_keys(self, reader: iam.Role) -> None:
         """Allow looking up API keys."""
@@ -97,7 +111,7 @@ class Tables(Construct):
     def grant(
         self,
         user: iam.Role,
-        table: dynamodb.Table,
+        table: dynamodb.ITable,
         *actions: Sequence[str],
         indexes: Sequence[str] = (),
     ) -> None:
@@ -109,7 +123,7 @@ class Tables(Construct):
         if arns:
             iam.Grant.add_to_principal(grantee=user, actions=["dynamodb:Query"], resource_arns=arns)
 
-    def grant_scan(self, reader: iam.Role, table: dynamodb.Table, index: str) -> None:
+    def grant_scan(self, reader: iam.Role, table: dynamodb.ITable, index: str) -> None:
         """Allow a scan of an index."""
         arn = f"{table.table_arn}/index/{index}"
         iam.Grant.add_to_principal(grantee=reader, actions=["dynamodb:Scan"], resource_arns=[arn])
@@ -152,7 +166,7 @@ class Tables(Construct):
     def _grant(
         self,
         grantee: iam.Role,
-        table: dynamodb.Table,
+        table: dynamodb.ITable,
         actions: Iterable[str],
         *,
         leading: str | None = None,

@@ -4,15 +4,13 @@ their faults.
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from palimpsest import AgentMemory
 
-from layers.testing.suite import PARTS, written
+from layers.testing.suite import PARTS
+from tests.contract.shops import run, shop_of
 
 SHOP = '''
 """Stores in one file, which is written after every change."""
@@ -28,18 +26,14 @@ from palimpsest_local.in_memory.state import State
 def made(path=None):
     state = State()
     stores = within(state)
-    held = {"known": stores.memories.known}  # facts are stated anew
     kept = [field.name for field in fields(State) if field.name not in ("faults", "lock")]
     if path is not None and Path(path).exists():
         for name, value in pickle.loads(Path(path).read_bytes()).items():
-            if name in held:
-                held[name].update(value)
-            else:
-                setattr(state, name, value)
+            setattr(state, name, value)
 
     def write(step):
         if path is not None and step.startswith("after"):
-            Path(path).write_bytes(pickle.dumps({name: getattr(state, name) for name in kept} | held))
+            Path(path).write_bytes(pickle.dumps({name: getattr(state, name) for name in kept}))
 
     state.faults = write
     return stores
@@ -63,31 +57,7 @@ def careless():
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("shop")
-    (folder / "shop.py").write_text(SHOP)
-    written(folder / "palimpsest_testing")
-    return folder
-
-
-def run(shop: Path, makes: str, *more: str) -> subprocess.CompletedProcess[str]:
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "--pyargs",
-        "palimpsest_testing",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-    ]
-    command += [
-        f"-pno:{plugin}" for plugin in ("schemathesis", "typeguard", "anyio", "xdist")
-    ]  # they cost seconds
-    environment = {**os.environ, "PYTHONPATH": str(shop), "HYPOTHESIS_PROFILE": ""}
-    return subprocess.run(  # noqa: S603 - a program of our own
-        [*command, "--palimpsest-stores", makes, *more],
-        cwd=shop, env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    return shop_of(tmp_path_factory.mktemp("shop"), SHOP)
 
 
 def test_a_sound_store_passes_the_whole_suite(shop: Path) -> None:

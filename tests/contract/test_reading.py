@@ -209,6 +209,7 @@ def test_what_a_caller_changes_afterwards_is_not_stored(store: Store, talk: Conv
 
 
 @hypothesis_settings(
+    deadline=None,  # a store may be on another machine
     max_examples=25,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -26,6 +26,7 @@ ELSEWHERE = {
     ("client.md", "python"): "tests/contract/client/test_documents.py",
     ("layers/client/README.md", "python"): "tests/e2e/test_installed_client.py",
     ("library.md", "python"): "tests/unit/test_agent_memory.py",
+    ("stores.md", "python"): "tests/contract/test_memories_in_databases.py",
     ("typescript.md", "typescript"): "tests/contract/client/test_typescript.py",
     ("typescript.md", "sh"): "tests/contract/client/test_typescript.py",
 }
@@ -36,7 +37,7 @@ FENCE = re.compile(
     r"(?P<text>(?:.*\n)*?)(?P=indent)(?P=fence)$",
     re.MULTILINE,
 )
-IN_PROCESS = ("concepts.md", "library.md")
+IN_PROCESS = ("concepts.md", "library.md", "stores.md")
 """Pages whose memory is within the process: they meet no other."""
 IDS = {
     "user": re.compile(

@@ -78,6 +78,11 @@ class OpenAIApi(HttpDouble):
         with self._lock:
             self._steps.extend(steps)
 
+    def forget_script(self) -> None:
+        """From now on every call is answered well."""
+        with self._lock:
+            self._steps.clear()
+
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         outer = self
 

@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -25,14 +26,19 @@ import pytest
 
 from infra import paths
 from infra.local import saved_state
+from infra.local.deploy import CONTEXT_FILE
 from infra.operate import target
+from infra.operate.manifest import TABLES
+from infra.operate.target import Target
 from tests.e2e.stack import PATIENCE, eventually, folder_of_its_own, processes_of
 from tests.engines.loopback import free_port
+from tests.unit.api.handlers import load
 
 pytestmark = [pytest.mark.e2e, pytest.mark.own_stack]
 LAYERS = sum(1 for folder in paths.LAYERS.iterdir() if folder.is_dir())
 GIGABYTE = 10**9
 SYNTHESIZED = "Synthesizing the stack"
+CANARY = '{"deploy": "canary"}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +47,15 @@ class Local:
 
     folder: Path
 
-    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
-        told = os.environ | {"PALIMPSEST_LOCAL_DIR": str(self.folder)}
+    def run(self, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        told = os.environ | {"PALIMPSEST_LOCAL_DIR": str(self.folder)} | environment
         line = [sys.executable, "-m", *command]
         return subprocess.run(
             line, env=told, cwd=paths.PROJECT, check=False, capture_output=True, text=True
         )
 
-    def start(self, port: int | str = "") -> str:
-        done = self.run("infra.local", "start", "--port", str(port))
+    def start(self, port: int | str = "", **environment: str) -> str:
+        done = self.run("infra.local", "start", "--port", str(port), **environment)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -95,16 +101,34 @@ class Local:
         answer = self.call("POST", "/v1/users/sarah/memories/search", asked)[1]
         return [memory["content"] for memory in answer.get("memories", ())]
 
-    def items(self, table: str, session: str) -> list[Any]:
-        """The items of a session of `make start`'s tenant, in a table of that name."""
-        dynamodb = target.local_session(self.folder).client(
-            "dynamodb", endpoint_url=self.endpoint["aws_endpoint"]
-        )
-        values = {":pk": {"S": f"local#{session}"}}
-        found: list[Any] = dynamodb.query(
+    @property
+    def place(self) -> Target:
+        session = target.local_session(self.folder)
+        return Target(self.endpoint["stack"], session, self.endpoint["aws_endpoint"])
+
+    @property
+    def tables(self) -> dict[str, str]:
+        """The tables that serve, by the outputs that name them."""
+        return {name: of for name, of in self.place.outputs().items() if name in TABLES}
+
+    @property
+    def live_models(self) -> dict[str, str]:
+        """The models that callers may name, by the functions that serve with such a list."""
+        client, found = self.place.client("lambda"), {}
+        for name, function in self.place.outputs().items():
+            if function.endswith(":live"):
+                configuration = client.get_function_configuration(FunctionName=function)
+                found[name] = configuration["Environment"]["Variables"].get("MODELS", "")
+        return {name: model for name, model in found.items() if model}
+
+    def delete(self, table: str, session: str) -> None:
+        """Delete all items of a session of `make start`'s tenant."""
+        values, dynamodb = {":pk": {"S": f"local#{session}"}}, self.place.client("dynamodb")
+        found = dynamodb.query(
             TableName=table, KeyConditionExpression="pk = :pk", ExpressionAttributeValues=values
         )["Items"]
-        return found
+        for item in found:
+            dynamodb.delete_item(TableName=table, Key={name: item[name] for name in ("pk", "sk")})
 
     @property
     def last_snapshot(self) -> float:
@@ -238,20 +262,111 @@ def test_nobody_else_can_read_what_the_stack_stores_or_logs(local: Local, greeti
     assert [path for path in written if not path.is_symlink() and path.stat().st_mode & 0o077] == []
 
 
-def test_the_tables_are_restored_beside_those_in_use_and_an_earlier_second_is_refused(
-    local: Local, greeting: str
-) -> None:
-    assert local.append_turn(1, session="restored") == 201
-    done = local.run("infra.operate.restore")
+MAKE = re.compile(r'^(?:\w+=\S+ )?make ([a-z-]+)(?: ARGS="(.*)")?$', re.MULTILINE)
+OF_OTHER_TESTS = {"manifest", "restore", "reindex", "rollback"}
+"""Commands of the runbook that the drill and the rollback run."""
+
+
+def runbook() -> Iterator[tuple[str, str, list[str]]]:
+    """Every `make` command of the runbook: its target, its module, and its arguments here."""
+    makefile = (paths.PROJECT / "Makefile").read_text()
+    for target_name, arguments in MAKE.findall((paths.PROJECT / "docs" / "runbook.md").read_text()):
+        module = re.search(rf"^{target_name}:.*\n\t@\$\(PYTHON\) -m (\S+)", makefile, re.MULTILINE)
+        assert module is not None, f"make {target_name}"
+        given = arguments.replace("--stack Palimpsest-prod", "")
+        yield target_name, module[1], shlex.split(given)
+
+
+def test_every_command_of_the_runbook_works(local: Local, greeting: str) -> None:
+    create = ("create", "--tenant", "acme", "--label", "laptop")
+    assert local.run("infra.operate.api_keys", *create).returncode == 0
+    local.configure("looked-at", max_tokens=600)
+    assert [local.append_turn(number, session="looked-at") for number in range(4)] == [201] * 4
+    await_summary(local, "looked-at")
+    (job, *_) = local.call("GET", "/v1/jobs?session_id=looked-at")[1]["jobs"]
+    said: dict[str, str] = {}
+    for name, module, arguments in runbook():
+        if name in OF_OTHER_TESTS:
+            continue
+        here = [job["job_id"] if each.startswith("job_") else each for each in arguments]
+        done = local.run(module, *here)
+        assert done.returncode == 0, (name, arguments, done.stdout + done.stderr)
+        said[" ".join([name, *arguments[:1]])] = done.stdout
+    assert "queue Summarize: 0 wait" in said["status"]
+    assert "job step done" in said["status --job"]
+    assert "refused" in said["status --refused"]
+    assert "looked at" in said["sweep"]
+    assert "Revoked" in said["api-key revoke"]
+
+
+def restored_tables(local: Local, manifest: Path) -> str:
+    """Restore the tables beside those in use, and return the moment that ends their names."""
+    kept = ("--out", str(manifest))
+    assert local.run("infra.operate.manifest", *kept).returncode == 0
+    done = local.run("infra.operate.restore", "--only-tables", "--manifest", str(manifest))
+    if "do not serve" in done.stderr:  # a worker wrote in the meantime
+        return ""
     assert done.returncode == 0, done.stdout + done.stderr
-    restored = dict(line.split(" -> ") for line in done.stdout.splitlines()[1:])
-    (sessions,) = (name for name in restored if "Sessions" in name)
-    assert len(restored) == 3
-    assert len(local.items(restored[sessions], "restored")) > 2
-    assert local.items(restored[sessions], "restored") == local.items(sessions, "restored")
+    return done.stdout.rpartition("-restored-")[2].partition(":")[0]
+
+
+def test_a_drill_lost_conversations_are_restored_into_service(
+    local: Local, greeting: str, tmp_path: Path
+) -> None:
+    assert local.append_turn(1, session="lost") == 201
+    before, tables = local.history("lost"), local.tables
+    moments: list[str] = []
+
+    def are_restored() -> str:
+        moments.append(restored_tables(local, tmp_path / "rows"))
+        return moments[-1]
+
+    eventually(are_restored)
+    local.delete(tables["SessionsTable"], "lost")
+    assert local.call("GET", "/v1/sessions/lost/messages")[0] == HTTPStatus.NOT_FOUND
+
+    (local.folder / CONTEXT_FILE).write_text(CANARY)
+    kept = ("--serve", moments[-1], "--manifest", str(tmp_path / "rows"))
+    done = local.run("infra.operate.restore", *kept)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count(", 0 differ, 0 are missing, 0 are not in it") == 3
+    assert local.tables == {name: f"{of}-restored-{moments[-1]}" for name, of in tables.items()}
+    assert local.history("lost") == before
+    local.configure("after", max_tokens=600)
+    assert [local.append_turn(number, session="after") for number in range(4)] == [201] * 4
+    await_summary(local, "after")  # the restored table's stream starts the work
+    assert local.run("infra.operate.reindex").returncode == 0
     refused = local.run("infra.operate.restore", "--at", "2026-01-05T09:00:00Z")
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "can be restored from" in refused.stderr
+
+    done = local.run("infra.operate.restore", "--undo")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert local.tables == tables
+    assert local.call("GET", "/v1/sessions/lost/messages")[0] == HTTPStatus.NOT_FOUND
+
+
+def test_functions_behind_aliases_answer_the_smoke_test_and_go_back_by_one_deployment(
+    local: Local, greeting: str
+) -> None:
+    (local.folder / CONTEXT_FILE).write_text(CANARY)  # as the drill has left it
+    local.start()
+    before, smoke, client = local.live_models, load("smoke"), local.place.client("lambda")
+    assert len(before) == 3  # sessions, memories, summarize
+    for output, function in local.place.outputs().items():
+        if output.endswith("Function"):
+            assert smoke.answers(client, function.removesuffix(":live"), version="live"), output
+
+    local.start(MODELS="a-bad-choice")
+    assert all("a-bad-choice" in models for models in local.live_models.values())
+    done = local.run("infra.operate.rollback")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(done.stdout.splitlines()) == len(before)
+    assert local.live_models == before
+    assert local.append_turn(1, session="after-rollback") == 201
+    again = local.run("infra.operate.rollback").stdout
+    assert again.endswith("is where it was before its last deployment.\n")
+    (local.folder / CONTEXT_FILE).unlink()
 
 
 def test_killed_in_the_middle_of_appends_it_has_what_was_acknowledged_before_the_last_snapshot(

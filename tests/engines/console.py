@@ -1,49 +1,73 @@
-"""The libraries that the console's page carries, bundled from npm's packages into one script.
+"""Bundles the console's page from its sources and npm's packages, so that it needs no npm to serve.
 
-python -m tests.engines.console     # writes layers/console/python/palimpsest_console/vendor.js
+python -m tests.engines.console     # writes app.js and style.css of layers/console
 """
 
+import os
+import re
 import subprocess
+from pathlib import Path
 
 from infra import paths
 from tests.engines import npm
 
-VENDOR = paths.LAYERS / "console" / "python" / "palimpsest_console" / "vendor.js"
+SOURCES = paths.LAYERS / "console" / "src"
+PAGE = paths.LAYERS / "console" / "python" / "palimpsest_console"
 ESBUILD = npm.NODE_MODULES / "esbuild" / "bin" / "esbuild"
-NOTICE = (
-    "/* preact 11.2.0 (MIT, Copyright (c) 2015-present Jason Miller) and"
-    " htm 3.1.1 (Apache-2.0, Copyright 2018 Google Inc.), bundled. */\n"
-)
-ENTRY = """
-import { h, render } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
-import htm from "htm";
-
-globalThis.preactWithHtm = { html: htm.bind(h), render, useEffect, useRef, useState };
-"""
+ENTRIES = {"app.js": SOURCES / "main.jsx", "style.css": SOURCES / "style" / "style.css"}
+NOTICES = {
+    "app.js": (
+        "/* preact 11.2.0 (MIT, Copyright (c) 2015-present Jason Miller), d3-force 3.0.1 with"
+        " d3-quadtree 3.0.2, d3-timer 3.0.2 and d3-dispatch 3.0.2 (ISC, Copyright 2010-2026 Mike"
+        " Bostock), lucide 1.65.0 (ISC, Copyright (c) 2026 Lucide Icons and Contributors; MIT,"
+        " Copyright (c) 2013-present Cole Bemis), bundled. */\n"
+    ),
+    "style.css": "/* open-props 1.7.23 (MIT, Copyright (c) 2021 Adam Argyle), bundled. */\n",
+}
 OPTIONS = (
     "--bundle",
     "--minify",
     "--format=iife",
     "--legal-comments=none",
     "--charset=utf8",
-    "--target=es2022",
+    "--target=es2022,chrome123,firefox120,safari17.5",
+    "--jsx=automatic",
+    "--jsx-import-source=preact",
 )
+TOKEN = re.compile(r"(?<=[{;])(--[\w-]+):[^;{}]*;?")
 
 
-def bundled() -> str:
-    """The script as it is checked in."""
+def bundled(name: str) -> str:
+    """Return a file of the page as it is checked in: `app.js` or `style.css`."""
+    made = _esbuild(ENTRIES[name])
+    return NOTICES[name] + (without_unused_tokens(made) if name == "style.css" else made)
+
+
+def without_unused_tokens(style: str) -> str:
+    """Return the style sheet without custom properties that nothing uses. Open Props has hundreds,
+    and the page carries its style inline.
+    """
+    used = frozenset(re.findall(r"var\((--[\w-]+)", style))
+    kept = TOKEN.sub(lambda found: found[0] if found[1] in used else "", style)
+    if kept == style:
+        return style.replace(":where(html){}", "")
+    return without_unused_tokens(kept)
+
+
+def _esbuild(entry: Path) -> str:
     done = subprocess.run(
-        [npm.NODE, ESBUILD, *OPTIONS],
+        [npm.NODE, ESBUILD, entry, *OPTIONS],
         cwd=npm.ENGINES,
-        input=ENTRY,
+        env=os.environ | {"NODE_PATH": str(npm.NODE_MODULES)},
         capture_output=True,
         text=True,
-        check=True,
+        check=False,
     )
-    return NOTICE + done.stdout
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 if __name__ == "__main__":
     npm.install()
-    VENDOR.write_text(bundled())
+    for file in ENTRIES:
+        (PAGE / file).write_text(bundled(file))

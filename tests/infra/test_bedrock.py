@@ -9,7 +9,7 @@ import pytest
 
 from infra.bedrock import RERANKERS, Bedrock, arns
 from infra.config import LOCAL, choices, stage_named
-from tests.infra.conftest import Template, of_one_stage
+from tests.infra.conftest import Template, findings_of, of_one_stage
 
 CHAT, PROFILE = "openai.gpt-oss-120b-1:0", "global.openai.gpt-6-luna"
 OWN = "arn:aws:bedrock:us-west-2:1:application-inference-profile/x"
@@ -91,6 +91,10 @@ def test_each_function_may_call_the_models_that_it_uses_and_no_others(bedrock: T
 def bedrock_actions(template: Template, function: str) -> set[str]:
     every = [one for each in template.statements(function) for one in actions(each)]
     return {one for one in every if one.startswith("bedrock")}
+
+
+def test_the_rights_to_call_models_are_accepted_each_with_its_reason(bedrock: Template) -> None:
+    assert findings_of(bedrock.path.parent) == []
 
 
 def test_without_the_switch_no_function_may_call_bedrock(prod: Template) -> None:

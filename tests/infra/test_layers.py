@@ -172,7 +172,7 @@ def test_the_clients_layer_is_enough_for_an_agent_on_the_functions_python(wheels
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("name", ["runtime", "models", "builtin", "tokens"])
+@pytest.mark.parametrize("name", ["runtime", "models", "builtin", "tokens", "traces"])
 def test_compiled_code_is_for_the_functions_processor(name: str) -> None:
     compiled = list(packages(name).rglob("*.so"))
     assert compiled
@@ -185,6 +185,21 @@ def test_the_engine_of_graphs_is_packed_for_the_functions_processor() -> None:
     with ZipFile(packages("graph") / PACKED) as packed:
         (compiled,) = [name for name in packed.namelist() if name.endswith(".so")]
         assert packed.read(compiled)[18:20] == b"\xb7\x00"
+
+
+GLIBC = re.compile(rb"GLIBC_(\d+)\.(\d+)")
+LAMBDAS_GLIBC = (2, 34)  # of Amazon Linux 2023, on which functions in Python 3.13 run
+
+
+@pytest.mark.parametrize("name", ["runtime", "models", "builtin", "graph", "tokens", "traces"])
+def test_compiled_code_needs_no_newer_glibc_than_lambdas(name: str) -> None:
+    compiled = [path.read_bytes() for path in packages(name).rglob("*.so*") if path.is_file()]
+    if name == "graph":
+        with ZipFile(packages("graph") / PACKED) as packed:
+            compiled = [packed.read(one) for one in packed.namelist() if ".so" in one]
+    needed = {(int(major), int(minor)) for code in compiled for major, minor in GLIBC.findall(code)}
+    assert needed, "nothing compiled was found"
+    assert max(needed) <= LAMBDAS_GLIBC
 
 
 def unzipped(*layers: str) -> int:

@@ -1,9 +1,10 @@
 """The commands that operate a stack, on a double of AWS on loopback."""
 
 import json
+import os
 import re
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,14 +27,16 @@ from palimpsest.tenants.authorize import Authorize
 from palimpsest.tenants.settings import SecretsRule, TenantSettings
 from palimpsest.wiring.workers import queue_urls
 
+from infra.config import stage_named
 from infra.local import __main__ as local_stack
 from infra.local import logs, ministack, saved_state
 from infra.local.processes import CannotRun
-from infra.operate import api_keys, openai_key, secrets_rule
+from infra.operate import api_keys, manifest, openai_key, restore, secrets_rule, service, target
 from infra.operate.api_keys import ApiKeys, key_id
+from infra.operate.manifest import TABLES, Comparison
 from infra.operate.redrive import QUEUE_OF_KIND, Redrive
 from infra.operate.reindex import Reindex, follow
-from infra.operate.restore import TABLES, Restore
+from infra.operate.restore import Restore
 from infra.operate.secrets_rule import RULES, SecretsRules
 from infra.operate.target import REGION, Target
 from tests.contract.tables import sessions_table, tenants_table
@@ -114,6 +117,80 @@ def test_nothing_is_restored_if_one_table_can_not_be(place: Target, tables: dict
         for name in client.list_tables()["TableNames"]
         if name.startswith(tables["MemoriesTable"] + "-")
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Deployed:
+    """A stack with those outputs, for commands that read them."""
+
+    place: Target
+    tables: Mapping[str, str]
+    endpoint: str | None = "http://127.0.0.1"
+    stack: str = "Palimpsest-test"
+
+    def outputs(self) -> Mapping[str, str]:
+        return self.tables
+
+    def client(self, service: str) -> Any:
+        return self.place.client(service)
+
+
+def test_every_row_is_compared_with_the_manifest_before_a_table_serves(
+    place: Target,
+    tables: dict[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    client, file = place.client("dynamodb"), tmp_path / "rows"
+    more = {"pk": {"S": "y"}, "sk": {"S": "x"}, "tags": {"SS": ["b", "a"]}, "size": {"N": "7"}}
+    client.put_item(TableName=tables["SessionsTable"], Item=more)
+    manifest.write(manifest.of_tables(client, tables), file)
+    kept = manifest.read(file)
+    assert kept == manifest.of_tables(client, tables)
+    assert "Sessions" not in "".join(kept["SessionsTable"])
+    client.put_item(TableName=tables["SessionsTable"], Item={**more, "size": {"N": "8"}})
+    client.delete_item(
+        TableName=tables["MemoriesTable"], Key={"pk": {"S": "MemoriesTable"}, "sk": {"S": "x"}}
+    )
+    found = manifest.of_tables(client, tables)
+    comparisons = [manifest.compared(kept[output], found[output]) for output in TABLES]
+    assert comparisons == [
+        Comparison(1, 0, 0, 0), Comparison(1, 1, 0, 0), Comparison(0, 0, 1, 0),
+    ]  # fmt: skip
+    deployed = Deployed(place, tables)
+    monkeypatch.setattr(target, "chosen", lambda _: deployed)
+    with pytest.raises(SystemExit, match="do not serve"):
+        restore.main(["--manifest", str(file)])
+    assert "1 differ" in capsys.readouterr().out
+    (tmp_path / "none").write_bytes(b"no manifest")
+    with pytest.raises(SystemExit, match="is not a manifest"):
+        manifest.read(tmp_path / "none")
+
+
+def test_on_aws_every_later_deployment_reads_which_tables_serve(
+    place: Target, tables: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cdk, file = tmp_path / "cdk", tmp_path / "cdk.context.json"
+    cdk.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\n')
+    cdk.chmod(0o700)
+    file.write_text('{"tables:dev": {}}')
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(service, "context_file", lambda _: file)
+    deployed: Any = Deployed(place, tables, endpoint=None, stack="Palimpsest-prod")
+    service.put(deployed, tables, context=["search=dynamodb"])
+    assert (tmp_path / "calls").read_text().split() == [
+        "deploy", "Palimpsest-prod", "--require-approval", "never",
+        "-c", "stage=prod", "-c", "search=dynamodb",
+    ]  # fmt: skip
+    stored = json.loads(file.read_text())
+    assert set(stored) == {"tables:dev", "tables:prod"}
+    restored = stage_named("prod", stored.get).restored
+    assert restored["Sessions"].name == tables["SessionsTable"]
+    assert "/stream/" in restored["Sessions"].stream
+    assert restored["Tenants"].stream == ""
+    with pytest.raises(SystemExit, match="still serves other tables: SessionsTable"):
+        service.put(deployed, {**tables, "SessionsTable": tables["MemoriesTable"]}, context=[])
 
 
 # API keys

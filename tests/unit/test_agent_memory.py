@@ -643,7 +643,7 @@ def test_the_page_about_the_library_shows_what_runs() -> None:
     assert "up to 3 days a week" in monday
     assert "I joined the company 2 years ago" in friday
     assert friday.splitlines()[-1] == "I work in Marketing."
-    assert sum(block.title == pages.ANSWER for block in pages.blocks_of("library.md")) == 3
+    assert sum(block.title == pages.ANSWER for block in pages.blocks_of("library.md")) == 4
     pages.run_python("library.md", {})
 
 

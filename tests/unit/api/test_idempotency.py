@@ -9,6 +9,7 @@ import pytest
 from palimpsest.api.call import KEY
 from palimpsest.idempotency import KEY_SECONDS
 from palimpsest_description.openapi import OPERATIONS
+from palimpsest_local.in_memory.shelves import NO_END
 
 from tests.service import DAY
 from tests.unit.api.conftest import Service
@@ -106,7 +107,11 @@ class Made:
         """Everything that calls make, without times."""
         state = self.service.sessions.state
         sessions = {
-            name: (len(found.messages._records), found.compactions._numbers, found.head.status)
+            name: (
+                len(found.messages.between(0, NO_END)),
+                [each.last for each in found.compactions.between(0, NO_END)],
+                found.head.status,
+            )
             for (_, name), found in state.partitions.items()
             if found.head
         }

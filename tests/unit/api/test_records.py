@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from palimpsest.engines.dynamodb.streams import stream_record
-from palimpsest.errors import DamagedJob, ModelUnavailable, Unavailable
+from palimpsest.errors import DamagedJob, ModelUnavailable, NewerJob, Unavailable
 from palimpsest.jobs import steps
 from palimpsest.jobs.attempts import MAX_TRIES
 from palimpsest.jobs.events import JobNotice
@@ -126,7 +126,7 @@ def log(monkeypatch: pytest.MonkeyPatch) -> StringIO:
 def test_one_bad_record_of_ten_is_parked_and_the_other_nine_go_on() -> None:
     queues = InMemoryQueues()
     records = [
-        change(number, kind="unknown" if number == 4 else "summarize") for number in range(10)
+        change(number, kind="rm -rf" if number == 4 else "summarize") for number in range(10)
     ]
     assert streamed(*records, queues=queues) == []
     assert [notice.job_id for notice in queues.sent] == [
@@ -254,6 +254,20 @@ def test_the_message_of_a_failed_job_that_an_operator_sends_again_is_worked_on()
     assert worker.done == [NOTICE]
 
 
+KNOWN = {"tenant": "acme", "job_id": "job_1", "kind": "summarize"}
+NEWER = {**KNOWN, "kind": "transcribe"}
+
+
+@pytest.mark.parametrize("named", [NEWER, KNOWN], ids=["another kind", "another field"])
+@pytest.mark.parametrize("receives", [1, 7])
+def test_a_job_that_only_a_newer_release_can_do_is_left_to_it(
+    named: dict[str, str], receives: int
+) -> None:
+    worker = Worker(NewerJob("unknown"))
+    assert worker.receive(message(body=json.dumps(named), receives=receives)) == []
+    assert (worker.given_up, worker.hidden, worker.left) == ([], [], [])
+
+
 UNKNOWN = '{"tenant": "acme", "job_id": "job_1", "kind": "summarize", "priority": 3}'
 
 
@@ -283,6 +297,10 @@ def test_a_function_that_is_told_too_little_fails_its_batch_and_says_what_is_mis
     monkeypatch.delenv("SESSIONS_TABLE", raising=False)
     with pytest.raises(RuntimeError, match="SESSIONS_TABLE"):
         load(function).handler({"Records": [message()]}, LambdaContext())
+
+
+def test_a_batch_without_records_has_no_failures() -> None:
+    assert Worker().receive() == []
 
 
 def test_a_job_that_cannot_be_read_fails_at_once_and_its_message_goes_to_the_dead_letters() -> None:

@@ -80,11 +80,24 @@ def test_the_console_has_its_own_style_and_no_other() -> None:
     assert policy_of(answer)["style-src"].split() == hashes_of("style", answer["body"])
 
 
-def test_the_consoles_libraries_are_what_npm_has() -> None:
+@pytest.mark.parametrize("file", sorted(console.ENTRIES))
+def test_the_console_is_what_its_sources_and_npm_make(file: str) -> None:
     if not console.ESBUILD.is_file():
         reason = "esbuild is not installed"
         pytest.fail(reason) if npm.required() else pytest.skip(reason)
-    assert console.VENDOR.read_text() == console.bundled()
+    assert (console.PAGE / file).read_text() == console.bundled(file)
+
+
+def test_the_console_is_light() -> None:
+    packed = base64.b64decode(get("console", accept_encoding="gzip")["body"])
+    assert len(packed) < 60_000
+
+
+def test_the_consoles_style_holds_only_tokens_that_it_uses() -> None:
+    style = (console.PAGE / "style.css").read_text()
+    assert console.without_unused_tokens(style) == style
+    given = ":where(html){--a:1;--b:var(--c);--c:2}p{margin:var(--a)}"
+    assert console.without_unused_tokens(given) == ":where(html){--a:1;}p{margin:var(--a)}"
 
 
 @pytest.mark.parametrize("path", ["openapi.json", "docs", "console"])

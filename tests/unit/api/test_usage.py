@@ -273,7 +273,7 @@ def test_an_erased_user_is_counted_without_a_name(service: Service, call: Client
 
 def test_the_sweep_counts_what_the_stream_has_lost(service: Service, call: Client) -> None:
     call.append("s", "hello")
-    service.shared.usage.clear()
+    service.shared.usage_of("acme").clear()
     assert call("GET", USAGE).json["usage"][0]["messages"] == 0
     service.time.advance(30 * 24 * 3600 + 60)
     service.sweep_all()

@@ -219,6 +219,42 @@ def test_a_past_interaction_that_says_an_earlier_value_is_left_out(tmp_path: Pat
     assert "- Sarah, 2026-01-01: My manager is Mr Green." in context.memory.text
 
 
+def test_once_the_records_are_known_similar_messages_cost_no_read_of_records(
+    tmp_path: Path,
+) -> None:
+    service = remembering(folder=tmp_path)
+    for number, who in enumerate(("Ms Brown", "Mr Green")):
+        service.time.advance(60)
+        service.put({"role": "user", "content": f"My manager is {who}."}, session=f"old{number}")
+        source = Source(session=f"old{number}", seqs=(1,))
+        service.learn(f"The manager is {who}", topic="manager", source=source)
+    service.index_all("old0", "old1")
+    service.time.advance(60)
+    service.context("Who is my manager?")
+    service.watched_memories.calls.clear()
+    context = service.context("Who was my manager again?")
+    assert [item.text for item in context.memory.of("vector")] == ["My manager is Mr Green."]
+    assert service.watched_memories.calls == {"user": 1}
+    service.learn("Sarah likes tea", topic="drink")
+    service.context("Who is my manager now?")
+    assert service.watched_memories.calls["versions"] == 0
+    service.learn("The manager is Ms Blue", topic="manager")
+    assert service.context("Who is my manager now?").memory.of("vector") == ()
+    assert service.watched_memories.calls["versions"] == 1
+
+
+def test_every_message_that_stated_an_earlier_value_is_left_out(tmp_path: Path) -> None:
+    service = remembering(folder=tmp_path)
+    for session in ("first", "again"):
+        service.put({"role": "user", "content": "My manager is Ms Brown."}, session=session)
+        source = Source(session=session, seqs=(1,))
+        service.learn("The manager is Ms Brown", topic="manager", source=source)
+        service.time.advance(60)
+    service.learn("The manager is Mr Green", topic="manager")
+    service.index_all("first", "again")
+    assert service.context("Who is my manager?").memory.of("vector") == ()
+
+
 def test_past_interactions_of_a_deleted_session_are_not_found(tmp_path: Path) -> None:
     service = remembering(folder=tmp_path)
     service.say("Where can I park my bicycle?", session="old")

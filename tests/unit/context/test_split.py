@@ -224,3 +224,33 @@ def test_nothing_outdated_is_the_last_word(steps: list[str]) -> None:
     if cities[0] == "nowhere":
         text = "\n".join(map(content, ask(service, "And now?").messages))
         assert cities[-1] not in text
+
+
+def test_the_stable_part_makes_room_for_the_fact_that_a_question_is_about() -> None:
+    service = ContextService(max_tokens=600)
+    for number in range(60):
+        service.learn(f"Sarah keeps book {number} in the hall", importance=0.9)
+    service.learn("Sarah plays the cello", importance=0.1)
+    service.time.advance(60)
+    service.talk(2, letters=330)
+    assert "cello" not in ask(service, "Where are the books?").memory.text
+    asked = ask(service, "Which instrument is the cello?")
+    assert "cello" in asked.memory.recalled
+    assert asked.total_tokens <= asked.budget
+
+
+def test_with_many_corrections_the_beginning_is_written_anew_once_in_a_while() -> None:
+    service = ContextService(max_tokens=20_000)
+    for number in range(40):
+        service.learn(f"{'Sarah keeps book ' * 6}{number}", topic=f"book{number}")
+    service.time.advance(60)
+    service.talk(10, letters=LETTERS)
+    stable = []
+    for number in range(40):
+        service.time.advance(60)
+        service.learn(f"{'Sarah keeps book ' * 6}{number} now", topic=f"book{number}")
+        context = ask(service, "And now?")
+        stable.append(context.memory.stable)
+        text = "\n".join(map(content, context.messages))
+        assert f"{number} now" in text
+    assert len(set(stable)) < 6

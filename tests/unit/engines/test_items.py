@@ -13,7 +13,7 @@ from palimpsest.engines.dynamodb.sessions import items
 from palimpsest.engines.dynamodb.sessions.commits import actions_of
 from palimpsest.engines.places import COUNTERS, TOMBSTONE_SECONDS
 from palimpsest.jobs.job import Job, on_user
-from palimpsest.jobs.payloads import DamagedPayload
+from palimpsest.jobs.payloads import DamagedPayload, NewerPayload, Payload
 from palimpsest.memory.removal.payloads import ForgetPayload
 from palimpsest.scope import Scope
 
@@ -164,8 +164,13 @@ def test_a_job_is_read_back_with_its_payload() -> None:
     assert items.job_of(items.job_attributes(forgetting())) == forgetting()
 
 
-@pytest.mark.parametrize("spoil", [{"kind": "transcribe"}, {"work": ('"s"', '{"x":1}')}])
-def test_a_job_whose_payload_makes_no_sense_can_be_looked_at(spoil: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("spoil", "payload"),
+    [({"kind": "transcribe"}, NewerPayload()), ({"work": ('"s"', '{"x":1}')}, DamagedPayload())],
+)
+def test_a_job_whose_payload_makes_no_sense_can_be_looked_at(
+    spoil: dict[str, Any], payload: Payload
+) -> None:
     item = items.job_attributes(forgetting())
     if "kind" in spoil:
         item["kind"] = items.text(spoil["kind"])
@@ -176,5 +181,5 @@ def test_a_job_whose_payload_makes_no_sense_can_be_looked_at(spoil: dict[str, An
         forgetting().id,
         "sarah",
         "pending",
-        DamagedPayload(),
+        payload,
     )

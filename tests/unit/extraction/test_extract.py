@@ -294,9 +294,9 @@ def test_a_job_that_waits_and_is_never_woken_is_begun_by_the_sweep() -> None:
     service.handle(second)
     waiting = service.memories.progress(SARAH, "s")
     service.handle(first)
-    service.sessions.state.jobs = {
-        name: job for name, job in service.sessions.state.jobs.items() if job.parent != second.id
-    }  # the one that wakes it is lost
+    jobs = service.sessions.state.jobs
+    for name in [name for name, job in jobs.items() if job.parent == second.id]:
+        del jobs[name]  # the job that wakes it is lost
     assert second.id in waiting.waiting
     service.time.advance(OVERDUE_SECONDS + 1)
     service.sweep()

@@ -102,7 +102,7 @@ def test_what_was_removed_is_not_extracted_again_from_the_same_messages() -> Non
     service.drain()
     gone = service.records()[0]
     service.memories.commit(SARAH, MemoryCommit(epoch=0, removed=(gone,)))
-    state = service.memories._known["acme", "sarah"].era
+    state = service.memories.known["acme", "sarah"].era
     state.progress["s"] = replace(
         state.progress["s"], through=0
     )  # as if the table had been restored

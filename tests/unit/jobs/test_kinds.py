@@ -18,7 +18,15 @@ from palimpsest.conversations.payloads import (
 )
 from palimpsest.errors import DamagedJob
 from palimpsest.jobs.kinds import KINDS, JobKind
-from palimpsest.jobs.payloads import NOTHING, DamagedPayload, Digest, Id, Payload, Place
+from palimpsest.jobs.payloads import (
+    NOTHING,
+    DamagedPayload,
+    Digest,
+    Id,
+    NewerPayload,
+    Payload,
+    Place,
+)
 from palimpsest.memory.removal.payloads import (
     ErasePayload,
     ForgetPayload,
@@ -106,16 +114,29 @@ def test_what_is_at_its_default_is_not_stored() -> None:
         ("forget", {"conditions": ["ne:likes tea"]}),
         ("forget_sessions", {"user": "sarah"}),
         ("reindex", {"after": "a place with words"}),
-        ("transcribe", {}),
-        ("forget", {"session": "s", "older_than": 3}),
-        ("summarize", {"text": "hello"}),
     ],
 )
 def test_what_makes_no_payload_is_damaged(kind: JobKind, stored: dict[str, object]) -> None:
     assert decoded(kind, stored) == DamagedPayload()
 
 
-@pytest.mark.parametrize("payload", [DamagedPayload(), FlushPayload(messages=1, tokens=2), NOTHING])
+@pytest.mark.parametrize(
+    ("kind", "stored"),
+    [
+        ("transcribe", {}),
+        ("forget", {"session": "s", "older_than": 3}),
+        ("summarize", {"text": "hello"}),
+    ],
+)
+def test_a_payload_of_a_kind_or_with_a_field_that_is_unknown_is_for_a_newer_release(
+    kind: JobKind, stored: dict[str, object]
+) -> None:
+    assert decoded(kind, stored) == NewerPayload()
+
+
+@pytest.mark.parametrize(
+    "payload", [NewerPayload(), DamagedPayload(), FlushPayload(messages=1, tokens=2), NOTHING]
+)
 def test_a_job_is_not_stored_with_what_is_not_its_own(payload: Payload) -> None:
     with pytest.raises(DamagedJob):
         encoded("forget", payload)

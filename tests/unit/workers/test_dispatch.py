@@ -78,7 +78,7 @@ def test_a_record_that_was_written_or_removed_is_named_for_the_index(images: Any
         ("acme#s", "job", {"type": "job", "kind": "summarize"}),
         ("a#b#c#d", "job", {"type": "job", "kind": "summarize"}),
         ("acme#job#..", "job", {"type": "job", "kind": "summarize"}),
-        ("acme#job#job_1", "job", {"type": "job", "kind": "unknown"}),
+        ("acme#job#job_1", "job", {"type": "job", "kind": "rm -rf"}),
         ("acme#job#job_1", "job", {"type": "job"}),
         ("acme#s", "m#twelve", MESSAGE),
         ("acme#s", "c#000000000012", MESSAGE),
@@ -98,6 +98,11 @@ def test_what_makes_no_sense_is_parked_by_its_keys_alone(
     assert (queues.sent, queues.changes) == ([], [])
     (parked,) = queues.parked
     assert json.loads(parked) == {"event_id": "7", "keys": {"pk": {"S": owner}, "sk": {"S": name}}}
+
+
+def test_a_job_of_a_kind_that_a_newer_release_made_stays_in_the_table() -> None:
+    queues = dispatched(shown("acme#job#job_1", "job", new={"type": "job", "kind": "transcribe"}))
+    assert (queues.sent, queues.changes, queues.parked) == ([], [], [])
 
 
 def test_a_job_that_was_only_moved_on_starts_nothing() -> None:

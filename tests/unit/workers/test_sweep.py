@@ -5,11 +5,13 @@ is left alone.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from palimpsest.clock import seconds
+from palimpsest.engines.places import job_partition
 from palimpsest.errors import Unavailable
 from palimpsest.jobs.events import JobNotice, RecordChanged
 from palimpsest.jobs.job import (
@@ -19,7 +21,9 @@ from palimpsest.jobs.job import (
     STUCK,
     UNHEARD_SECONDS,
     Job,
+    JobState,
 )
+from palimpsest.jobs.payloads import NewerPayload
 from palimpsest.jobs.steps import CountedTries
 from palimpsest.wiring.sweep import wire_sweep
 
@@ -182,6 +186,22 @@ def test_a_job_that_ends_every_worker_is_sent_again_a_few_times_and_then_begun_a
     service.time.advance(OVERDUE_SECONDS)
     service.sweep()
     assert (service.job(job.id).state, service.job(job.id).error) == ("failed", STUCK)
+
+
+@pytest.mark.parametrize("state", ["pending", "running", "failed"])
+def test_a_job_that_only_a_newer_release_can_do_is_left_as_it_is_for_as_long_as_it_is_stored(
+    service: ConversationService, state: JobState
+) -> None:
+    job = fold(service)
+    before = replace(service.job(job.id), state=state, payload=NewerPayload())
+    service.shared.jobs[job_partition(job)] = before
+    for _ in range(2 * OVERDUE_SECONDS // MINUTE):
+        service.time.advance(MINUTE)
+        service.sweep()
+    after = service.job(job.id)
+    assert list(service.sent_again) == []
+    assert replace(after, due_at=before.due_at) == before
+    assert after.due_at is not None  # so that the newer release finds it
 
 
 def test_a_job_whose_message_waits_after_a_failure_is_not_sent_again_before(

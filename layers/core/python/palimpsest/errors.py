@@ -15,6 +15,7 @@ PalimpsestError
 ├── Unavailable           nothing was written, or a retry with the same key is safe: try again
 ├── CommitLost            another writer was first; use cases read again and do not raise it
 ├── DamagedJob            the stored job can't be read, so a retry does not help
+├── NewerJob              only a newer release can do the job, so it waits
 └── ModelFailed           a model call gave no usable result
     ├── ModelUnavailable  time-out, 429, 5xx, connection: the same call may work later
     │   └── CostLimitReached  the tenant's cost limit of the month is reached
@@ -145,6 +146,10 @@ class CommitLost(PalimpsestError):
 
 class DamagedJob(PalimpsestError):
     code = "damaged_job"
+
+
+class NewerJob(PalimpsestError):
+    code = "newer_job"
 
 
 class ModelFailed(PalimpsestError):

@@ -15,7 +15,7 @@ from palimpsest.conversations.payloads import (
 )
 from palimpsest.errors import DamagedJob
 from palimpsest.jobs.kinds import JobKind
-from palimpsest.jobs.payloads import DamagedPayload, Payload, as_stored, from_stored
+from palimpsest.jobs.payloads import NewerPayload, Payload, as_stored, from_stored
 from palimpsest.memory.removal.payloads import ErasePayload, ForgetPayload, ForgetSessionsPayload
 from palimpsest.search.payloads import ReindexPayload
 from palimpsest.transfer.payloads import ExportPayload, ImportPayload
@@ -50,8 +50,8 @@ def encoded(kind: JobKind, payload: Payload) -> dict[str, Any]:
 
 
 def decoded(kind: JobKind, stored: Mapping[str, Any]) -> Payload:
-    """Return the payload from the JSON object that `encoded` made. Returns a `DamagedPayload` if it
-    can't be read or if the kind is unknown.
+    """Return the payload from the JSON object that `encoded` made. Returns a `NewerPayload` if the
+    kind or a field is unknown, and a `DamagedPayload` if the object can't be read.
     """
     expected = PAYLOADS.get(kind)
-    return DamagedPayload() if expected is None else from_stored(stored, expected=expected)
+    return NewerPayload() if expected is None else from_stored(stored, expected=expected)

@@ -23,6 +23,7 @@ from palimpsest_client import Palimpsest
 from palimpsest_client.types import Context
 
 from palimpsest_local.blocks import Blocks, name_of
+from palimpsest_local.in_memory.state import State
 from palimpsest_local.in_process import in_process
 from palimpsest_local.memories import UserMemories
 from palimpsest_local.parts import GraphOfUser, PreferencesOfUser, VectorsOfUser
@@ -56,6 +57,8 @@ class AgentMemory(UserMemories):
         chat: LanguageModel | None = None,
         embedder: Embedder | None = None,
         reranker: Reranker | None = None,
+        url: str | None = None,
+        system_url: str | None = None,
         stores: OwnStores | None = None,
         memory_store: MemoryStore | None = None,
     ) -> None:
@@ -63,6 +66,11 @@ class AgentMemory(UserMemories):
         all blocks that can be read here. Without a `chat` model, summaries and memories consist of
         the conversation's own words. Without an `embedder`, there is no search by meaning, and a
         block that would need it is named in `degraded`. A `reranker` sorts the results of a recall.
+
+        With a `url` of SQLAlchemy, all that is stored is in that database: "sqlite:///memory.db",
+        "postgresql+psycopg://…", "mysql+pymysql://…". Several processes may use it. `system_url`
+        names another database for the system messages and configurations of sessions. The search
+        index is built anew when the memory is made. Needs `pip install palimpsest[sql]`.
 
         `stores` are your own stores (`palimpsest.stores`), in place of those in memory. The search
         index is then built anew from their feed. A `memory_store` is your own store too, but
@@ -72,10 +80,7 @@ class AgentMemory(UserMemories):
 
         Raises `palimpsest.errors.PalimpsestError` if the arguments are wrong.
         """
-        if stores is not None and memory_store is not None:
-            raise BadRequest(
-                "Long-term memory has one place: give stores, or a memory_store.", code="two_stores"
-            )
+        _check_places(url=url, system_url=system_url, stores=stores, memory_store=memory_store)
         blocks = [{"type": "static"}, {"type": "extractive"}]
         if embedder:
             blocks.append({"type": "vector"})
@@ -83,6 +88,7 @@ class AgentMemory(UserMemories):
         with naming("memory"):
             parsed(config)
         owner, clock = TENANT.user(user), WorkingClock(SystemClock())
+        state = None if url is None else _state_at(url, system_url)
         here = in_process(
             TENANT,
             memory=config,
@@ -91,14 +97,20 @@ class AgentMemory(UserMemories):
             reranker=reranker,
             clock=clock,
             own=stores,
+            state=state,
             user=owner,
             memory_store=memory_store,
         )
         clock.todo = here.work
-        self._begin(here.service, owner, agent, clock.work)
+        self._begin(here.service, owner, agent, clock.work, state=state)
         clock.work()
         for number, fact in enumerate(static_facts, 1):
             self.put_static_fact(f"fact-{number}", fact)
+
+    def close(self) -> None:
+        """Close the connections to the database at `url`, if there is one."""
+        if self._state is not None:
+            self._state.shelves.close()
 
     @classmethod
     def of(cls, service: Service, *, tenant: str, user: str, agent: str | None = None) -> Self:
@@ -111,9 +123,16 @@ class AgentMemory(UserMemories):
         return made
 
     def _begin(
-        self, service: Service, user: UserScope, agent: str | None, work: Callable[[], None]
+        self,
+        service: Service,
+        user: UserScope,
+        agent: str | None,
+        work: Callable[[], None],
+        *,
+        state: State | None = None,
     ) -> None:
         self._service = service
+        self._state = state
         self._scope = user
         self._agent = None if agent is None else checked_id(agent, field="agent_id")
         transport = InProcessTransport(service, tenant=user.owner, work=work)
@@ -147,6 +166,34 @@ class AgentMemory(UserMemories):
 
     def _forget(self, session: Conversation) -> None:
         self.user.forget({"session_id": name_of(session, self._scope)})
+
+
+def _check_places(
+    *,
+    url: str | None,
+    system_url: str | None,
+    stores: OwnStores | None,
+    memory_store: MemoryStore | None,
+) -> None:
+    """Raise `BadRequest` if the arguments name several places for the same data."""
+    if stores is not None and memory_store is not None:
+        raise BadRequest(
+            "Long-term memory has one place: give stores, or a memory_store.", code="two_stores"
+        )
+    if url is not None and stores is not None:
+        raise BadRequest("Data has one place: give a url, or stores.", code="two_stores")
+    if system_url is not None and url is None:
+        raise BadRequest("A system_url needs a url for all other data.", code="invalid_url")
+
+
+def _state_at(url: str, system_url: str | None) -> State:
+    try:
+        from palimpsest_local.sql.stores import state_at
+    except ModuleNotFoundError as error:
+        raise BadRequest(
+            "SQLAlchemy is not installed: pip install 'palimpsest[sql]'.", code="not_installed"
+        ) from error
+    return state_at(url, system_url=system_url)
 
 
 def _no_work() -> None:

@@ -75,12 +75,14 @@ def in_process(
     clock: Clock | None = None,
     reranker: Reranker | None = None,
     own: OwnStores | None = None,
+    state: State | None = None,
     user: UserScope | None = None,
     memory_store: MemoryStore | None = None,
 ) -> InProcess:
     """Return a service with one tenant, whose sessions begin with the configuration `memory`. It
-    works over your `own` stores or over stores in memory. With `own` stores, the data of `user` is
-    indexed anew. A `memory_store` replaces only long-term memory.
+    works over your `own` stores, or else over stores with this `state` (default: in memory). The
+    data of `user` in `own` stores or a `state` is indexed anew. A `memory_store` replaces only
+    long-term memory.
 
     Without `chat`, summaries and memories consist of sentences from the conversation. Without
     `embedder`, search compares words only. The search index is a file in a temporary folder, which
@@ -88,9 +90,10 @@ def in_process(
     """
     clock, tokens = clock or system_clock(), token_counter()
     vectors = None if embedder is None else CachingEmbedder(MaskedEmbedder(embedder))
-    state = State()
-    unindexed = list(everything(own, user)) if own and user else []
+    has_data = own is not None or state is not None
+    state = state or State()
     own = own or within(state)
+    unindexed = list(everything(own, user)) if has_data and user else []
     index: SearchIndex = _index(vectors, life=own.sessions)
     stored = (
         None
@@ -168,7 +171,7 @@ def within(state: State) -> OwnStores:
         memories=memories,
         expiries=InMemoryExpiries(memories),
         blobs=InMemoryBlobs(state),
-        facts=InMemoryStaticFacts(),
+        facts=InMemoryStaticFacts(state),
         vectors=InMemoryVectors(memories),
         feed=InMemoryFeed(state),
     )

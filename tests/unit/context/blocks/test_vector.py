@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 from palimpsest.context.blocks.ports import Item, Shows
-from palimpsest.context.blocks.vectors import VectorMemory
+from palimpsest.context.blocks.vectors import VectorMemory, without_like_questions
 from palimpsest.errors import ReadOnlyBlock, Unavailable
 from palimpsest.scope import UserScope
 
@@ -70,3 +70,30 @@ def test_without_more_a_conversation_changes_nothing_from_here() -> None:
         memory.update(conversation(), "Hello")
     with pytest.raises(ReadOnlyBlock):
         memory.delete(conversation())
+
+
+def questions(*texts: str) -> list[Item]:
+    return [
+        Item(id=f"m{number}", kind="message", text=text, score=0.9, speaker="user")
+        for number, text in enumerate(texts)
+    ]
+
+
+def test_of_the_users_questions_of_one_kind_the_nearest_is_shown() -> None:
+    said = questions(
+        "Would a table help the tender, or is prose better for insurance?",
+        "Would a table help the roster, or is prose better for signage?",
+        "A table helps the roster.",
+        "Who prints the brochure?",
+    )
+    assert without_like_questions(said) == [said[0], *said[2:]]
+    answers = [replace(item, speaker="assistant") for item in said]
+    assert without_like_questions(answers) == answers
+
+
+def test_other_messages_do_not_take_the_place_of_a_question_of_the_same_kind() -> None:
+    like = questions("Does the train to Bonn stop?", "Does the train to Rome stop?", "It stops.")
+    block = VectorMemory(lambda *_, **__: like)
+    found = block.get(conversation(**with_block(k=2)), "Does the train to Oslo stop?")
+    assert [item.text for item in found.items] == [like[0].text, like[2].text]
+    assert found.max_items == 1

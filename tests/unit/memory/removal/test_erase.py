@@ -65,7 +65,7 @@ class Erasing(ConversationService):
 
     def left(self) -> int:
         """Items of earlier epochs."""
-        known = self.memories.known[TENANT.tenant, "sarah"]
+        known = self.memories.part_of(TENANT.user("sarah"))
         return sum(len(era.keys()) for epoch, era in known.eras.items() if epoch < known.user.epoch)
 
 

@@ -28,6 +28,7 @@ from palimpsest.errors import (
     LimitReached,
     MissingScope,
     ModelFailed,
+    NewerJob,
     NotFound,
     PalimpsestError,
     ReadOnlyBlock,
@@ -152,7 +153,8 @@ def problem(error: Exception) -> Failure:
     if isinstance(error, RequestValidationError):
         return problem(refusal(error.errors()))
     status = next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), None)
-    if not isinstance(error, PalimpsestError) or isinstance(error, DamagedJob) or status is None:
+    is_ours = isinstance(error, DamagedJob | NewerJob)
+    if not isinstance(error, PalimpsestError) or is_ours or status is None:
         return Failure(
             HTTPStatus.INTERNAL_SERVER_ERROR, INTERNAL_ERROR, "Something went wrong on our side."
         )

@@ -26,7 +26,7 @@ PROBLEM = "application/problem+json"
 MOST_ERRORS = 20
 MOST_FIELD = 200  # characters of a name that a caller sent
 CONSOLE = "palimpsest_console"
-CONSOLE_SCRIPTS = {"vendor": "vendor.js", "app": "app.js"}
+CONSOLE_PARTS = {"style": "style.css", "app": "app.js"}
 REFERENCE_SCRIPTS = {"rapidoc": "rapidoc.js", "page": "reference.js"}
 
 
@@ -207,17 +207,17 @@ def console() -> str:
     The console is one page over this API. It shows users and their memories, sessions, recall, jobs
     and settings. It asks for a key and keeps it in the browser's tab; the page itself needs none.
     """
-    return _filled(CONSOLE, "page.html", {"style": "style.css", **CONSOLE_SCRIPTS})
+    return _filled(CONSOLE, "page.html", CONSOLE_PARTS)
 
 
 @cache
 def console_policy() -> str:
-    """Return the content security policy of the console page. Only the page's own scripts and style
+    """Return the content security policy of the console page. Only the page's own script and style
     are allowed, by their hashes.
     """
-    scripts = " ".join(_hash_of(CONSOLE, file) for file in CONSOLE_SCRIPTS.values())
+    style, script = (_hash_of(CONSOLE, file) for file in CONSOLE_PARTS.values())
     return (
-        f"default-src 'none'; script-src {scripts}; style-src {_hash_of(CONSOLE, 'style.css')}; "
+        f"default-src 'none'; script-src {script}; style-src {style}; "
         "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
         "frame-ancestors 'none'; require-trusted-types-for 'script'"
     )

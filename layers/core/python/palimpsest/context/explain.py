@@ -19,13 +19,15 @@ WHY_MEMORY: Mapping[BlockType, str] = {
 
 
 def trace(context: SessionContext) -> Json:
-    """Return the trace as JSON: the parts in order with their tokens, the cuts within messages, and
-    each part that was left out with the reason.
+    """Return the trace as JSON: the parts in order with their tokens, the tokens of the memory that
+    stays the same until the next compaction, the cuts within messages, and each part that was left
+    out with the reason.
     """
     return {
         "strategy": context.config.strategy,
         "window": {"from": context.head.window_start, "to": context.head.seq},
         "parts": [*_spoken_parts(context), *_memory_parts(context)],
+        "stable_tokens": context.memory.stable_tokens,
         "cuts": [
             {"seq": cut.seq, "part": cut.part, "tokens": cut.tokens} for cut in context.fitted.cuts
         ],

@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 
 from palimpsest.context.blocks.ports import BlockContent, Item, StableItems
 from palimpsest.context.lines import plain_line
 from palimpsest.context.prompt import (
-    MEMORY_SHARE,
     NO_TAGS,
     LeftOut,
     MemoryPrompt,
+    MemoryRoom,
     Tags,
     held_by,
     memory_text,
@@ -23,6 +24,7 @@ from palimpsest.context.prompt import (
     shared_out,
     within_tag,
 )
+from palimpsest.context.stable import most_of, needed_room
 from palimpsest.conversations.blocks import OUTER_TAG, PRIORITY, BlockType
 from palimpsest.conversations.message import Chat
 from palimpsest.conversations.weight import weigh
@@ -36,10 +38,6 @@ of its facts.
 LEAST_STABLE, LEAST_FACTS = 600, 300
 """The tokens that the stable part and its facts may take of a small budget, but never more than
 half of it.
-"""
-NEEDED_SHARE, LEAST_NEEDED = 16, 450
-"""A divisor of the budget and a number of tokens. The larger amount is the largest size of the part
-for one question, because no cache serves that part. Its facts take at most a third of it.
 """
 STEPS = 3  # how often the stable part is halved before it is left out
 
@@ -89,45 +87,95 @@ def fit_split(
     The stable part depends on the budget and on what was known when it was frozen, never on the
     question. If turns without a summary need the room, memory shrinks. First the part for the
     question shrinks, then the stable part. The stable part is halved each time, so that it rarely
-    changes. If there is no room to say what has changed, the stable part is written anew. Raises
+    changes. If there is no room to say what has changed, the stable part is written anew. If there
+    is no room for the fact that the question is about, the stable part shrinks for it. Raises
     `BudgetTooSmall`.
     """
     material = material.counted()
     room = room_for(material)
-    whole = room.fitted
-    most = _most(material.budget, share=NEEDED_SHARE, least=LEAST_NEEDED)
-    stable = _stable_part(material, contents, kept=kept, room=room.tokens, tags=tags)
-    left = min(room.tokens - stable.tokens, most)
-    update = _update_of(contents, stable)
-    if _cost(material.count, _needed(update.text, "")) > left:
-        contents = [_thawed(content) for content in contents]
-        stable = _stable_part(material, contents, kept=kept, room=room.tokens, tags=tags)
-        left = min(room.tokens - stable.tokens, most)
-        update = _update_of(contents, stable)
-    needed = partial(_needed_part, material, contents, stable=stable, update=update, tags=tags)
-    held = held_by(kept.session, whole, material)
-    recalled = needed(room=left, is_held=held)
+    parts = _parts(material, contents, kept=kept, room=room, tags=tags)
+    for step in range(1, STEPS + 2):
+        if not parts.lacks_the_answer:
+            break
+        parts = _parts(material, contents, kept=kept, room=room, tags=tags, first=step)
+    contents, stable, recalled = parts.contents, parts.stable, parts.recalled
     fitted = fit(material, reserve=stable.tokens + recalled.tokens)
     held = held_by(kept.session, fitted, material)
     if any(held(item) for items in recalled.shown.values() for item in items):
-        recalled = needed(room=recalled.tokens, is_held=held)
+        recalled = parts.needed(room=recalled.tokens, is_held=held)
         fitted = fit(material.only(fitted.seqs), reserve=stable.tokens + recalled.tokens)
     return _placed(fitted, material, stable, recalled), _together(
         contents, stable, recalled, tags=tags
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """Both parts of the memory, and the contents that they are made of. `needed` makes the part for
+    the question for another room.
+    """
+
+    contents: Sequence[BlockContent]
+    stable: MemoryPrompt
+    recalled: MemoryPrompt
+    needed: Callable[..., MemoryPrompt]
+
+    @property
+    def lacks_the_answer(self) -> bool:
+        """Return whether the stable part has taken the room of the fact that fits the question
+        best.
+        """
+        facts = (content.items for content in self.contents if content.block == "extractive")
+        asked = (item.id for item in chain.from_iterable(facts) if item.is_asked_for)
+        best = next(asked, None)
+        lacking = (each for each in self.recalled.left_out if each.why == "no_room")
+        return bool(self.stable.text) and any(each.id == best for each in lacking)
+
+
+def _parts(
+    material: Material,
+    contents: Sequence[BlockContent],
+    *,
+    kept: Kept,
+    room: MemoryRoom,
+    tags: Tags,
+    first: int = 0,
+) -> _Parts:
+    """Return both parts of the memory. The stable part is halved at least `first` times."""
+    most = needed_room(material.budget)
+    freeze = partial(_stable_part, material, kept=kept, room=room.tokens, tags=tags, first=first)
+    stable = freeze(contents)
+    update = _update_of(contents, stable)
+    if _cost(material.count, _needed(update.text, "")) > min(room.tokens - stable.tokens, most):
+        contents = [_thawed(content) for content in contents]
+        stable = freeze(contents)
+        update = _update_of(contents, stable)
+    needed = partial(_needed_part, material, contents, stable=stable, update=update, tags=tags)
+    recalled = needed(
+        room=min(room.tokens - stable.tokens, most),
+        is_held=held_by(kept.session, room.fitted, material),
+    )
+    return _Parts(contents, stable, recalled, needed)
+
+
 def _stable_part(
-    material: Material, contents: Sequence[BlockContent], *, kept: Kept, room: int, tags: Tags
+    material: Material,
+    contents: Sequence[BlockContent],
+    *,
+    kept: Kept,
+    room: int,
+    tags: Tags,
+    first: int = 0,
 ) -> MemoryPrompt:
     """Return the stable part. If there is no room for the headings of a profile, its items come
     without them.
     """
-    made = _stepped(material, contents, kept=kept, room=room, tags=tags)
+    stepped = partial(_stepped, material, kept=kept, room=room, tags=tags, first=first)
+    made = stepped(contents)
     plain = [_without_profile(content) for content in contents]
     if made.text or plain == list(contents):
         return made
-    return _stepped(material, plain, kept=kept, room=room, tags=tags)
+    return stepped(plain)
 
 
 def _without_profile(content: BlockContent) -> BlockContent:
@@ -136,15 +184,22 @@ def _without_profile(content: BlockContent) -> BlockContent:
 
 
 def _stepped(
-    material: Material, contents: Sequence[BlockContent], *, kept: Kept, room: int, tags: Tags
+    material: Material,
+    contents: Sequence[BlockContent],
+    *,
+    kept: Kept,
+    room: int,
+    tags: Tags,
+    first: int,
 ) -> MemoryPrompt:
     """Return the stable part in its full size, or in half, a quarter or an eighth of it if there is
-    less room. The steps are large, so that small differences in room change nothing.
+    less room; it is halved at least `first` times. The steps are large, so that small differences
+    in room change nothing.
     """
     said = material.summary or ""
-    whole = _most(material.budget, share=STABLE_SHARE, least=LEAST_STABLE)
-    facts = _most(material.budget, share=FACTS_SHARE, least=LEAST_FACTS)
-    for step in range(STEPS + 1):
+    whole = most_of(material.budget, share=STABLE_SHARE, least=LEAST_STABLE)
+    facts = most_of(material.budget, share=FACTS_SHARE, least=LEAST_FACTS)
+    for step in range(first, STEPS + 1):
         most = whole >> step
         found = [_first(content, facts=facts >> step) for content in contents]
         made = shared_out(
@@ -274,7 +329,7 @@ def _rest(
     ]
     most, max_items = content.max_tokens, content.max_items
     if content.block == "extractive":
-        most = min(most or budget, _most(budget, share=NEEDED_SHARE, least=LEAST_NEEDED) // 3)
+        most = min(most or budget, needed_room(budget) // 3)
         shown_items = len(stable.of(content.block)) + len(update.items)
         max_items = None if max_items is None else max(0, max_items - shown_items)
     return replace(
@@ -283,13 +338,6 @@ def _rest(
         max_tokens=most,
         max_items=max_items,
     )
-
-
-def _most(budget: int, *, share: int, least: int) -> int:
-    """Return the largest number of tokens of a part of the memory: its share of the budget, or the
-    minimum that a small budget allows.
-    """
-    return max(budget // share, min(least, budget // MEMORY_SHARE))
 
 
 def _cost(count: Count, text: str) -> int:

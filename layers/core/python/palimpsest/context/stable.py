@@ -3,7 +3,7 @@ serve it. It holds what was known at a moment, in an order that no question chan
 the user's profile.
 
 A deleted record is never in it. A value that was superseded after the moment stays, and the context
-names its replacement below the window.
+names its replacement below the window. Once many values were superseded, a later moment is chosen.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 
+from palimpsest.context.prompt import MEMORY_SHARE
 from palimpsest.memory.record import Record, RecordType
 from palimpsest.profile.kinds import SectionKind
 from palimpsest.profile.profile import MOST_SHOWN, is_cut, selected
@@ -19,6 +21,13 @@ from palimpsest.text.folding import normalized
 
 STABLE: tuple[RecordType, ...] = ("instruction", "preference", "fact", "event", "task")
 """The types of records in the stable part, in their order."""
+NEEDED_SHARE, LEAST_NEEDED = 16, 450
+"""A divisor of the budget and a number of tokens. The larger amount is the largest size of the part
+for one question, because no cache serves that part. Its facts take at most a third of it.
+"""
+CHANGES_SHARE = Fraction(17, 20)  # the most of that part for values that were superseded
+BYTES, AROUND = 4, 8
+"""About how many bytes a token has, and how many tokens are around the statement of a change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +47,36 @@ class StableRecords:
     profile: tuple[tuple[SectionKind, Record], ...] = ()
 
 
+def most_of(budget: int, *, share: int, least: int) -> int:
+    """Return the largest number of tokens of a part of the memory: its share of the budget, or the
+    minimum that a small budget allows.
+    """
+    return max(budget // share, min(least, budget // MEMORY_SHARE))
+
+
+def needed_room(budget: int) -> int:
+    """Return the largest number of tokens of the part for one question."""
+    return most_of(budget, share=NEEDED_SHARE, least=LEAST_NEEDED)
+
+
+def changes_room(budget: int) -> int:
+    """Return the most tokens that a context of this budget takes to say what was superseded."""
+    return int(needed_room(budget) * CHANGES_SHARE)
+
+
 def stable_records(
-    current: Sequence[Record], earlier: Sequence[Record], *, user: str, since: int | None, now: int
+    current: Sequence[Record],
+    earlier: Sequence[Record],
+    *,
+    user: str,
+    since: int | None,
+    now: int,
+    most: int | None = None,
 ) -> StableRecords:
     """Return the user's records as they were known at `since` (None: now). `current` are the
-    current records, and `earlier` are superseded ones. Both times are epoch milliseconds.
+    current records, and `earlier` are superseded ones. Both times are epoch milliseconds. If it
+    takes more than `most` tokens (None: no limit) to say which values were superseded after
+    `since`, a later moment is chosen.
 
     A topic without a current record is left out at once, because its value was deleted or has
     ended.
@@ -50,6 +84,8 @@ def stable_records(
     holding = [record for record in current if _is_stable(record, now)]
     if since is None:
         return StableRecords(_in_order(holding), profile=_profile(holding, user=user, now=now))
+    if most is not None:
+        since = _moment((*holding, *earlier), since=since, most=most)
     before = _by_topic(
         record for record in earlier if record.type in STABLE and record.created_at <= since
     )
@@ -68,6 +104,31 @@ def stable_records(
                 replaced[known.id] = record
     profile = _profile(shown, user=user, now=now)
     return StableRecords(_in_order(shown), replaced, _in_order(added), profile)
+
+
+def _moment(records: Iterable[Record], *, since: int, most: int) -> int:
+    """Return the moment at which the stable part is written: `since`, or the time of the last
+    change with which the changes took more than `most` tokens. It depends only on the records and
+    their times, so that it stays until the next such change.
+    """
+    known: dict[str, Record] = {}
+    latest: dict[str, Record] = {}
+    changes: dict[str, int] = {}
+    stable = (record for record in records if record.topic_key and record.type in STABLE)
+    for record in sorted(stable, key=lambda each: (each.created_at, each.id)):
+        topic = record.topic_key or ""
+        latest[topic] = record
+        if record.created_at <= since:
+            known[topic] = record
+        elif topic in known:
+            changes[topic] = _tokens_of(known[topic]) + _tokens_of(record) + AROUND
+        if sum(changes.values()) > most:
+            since, known, changes = record.created_at, dict(latest), {}
+    return since
+
+
+def _tokens_of(record: Record) -> int:
+    return len(record.content.encode("utf-8", "replace")) // BYTES
 
 
 def _profile(

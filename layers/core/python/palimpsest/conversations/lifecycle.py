@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from palimpsest.clock import day_of, milliseconds, seconds, stamp
-from palimpsest.conversations.configuration import Strategy, stored
+from palimpsest.conversations.configuration import TOOL_SHARE, TOOL_TOKENS, Strategy, stored
 from palimpsest.conversations.drafts import open_calls_through
 from palimpsest.conversations.kept import days_of
 from palimpsest.conversations.message import UNSHOWN_ROLES, Chat, Message, size_of
@@ -188,7 +188,7 @@ def with_messages(
     newest = messages[-1]
     if system_tokens is None:
         system_tokens = head.system_tokens
-    return replace(
+    head = replace(
         with_usage(head, messages),
         frozen_at=_frozen_at(head),
         status="active",
@@ -203,6 +203,15 @@ def with_messages(
         total_messages=head.total_messages + len(messages),
         total_tokens=head.total_tokens + sum(message.tokens for message in messages),
     )
+    return replace(head, raised=0) if users and _may_lose_turns(head) else head
+
+
+def _may_lose_turns(head: Head) -> bool:
+    """Return whether the window may be too large for a context. Once a new turn has begun, the turn
+    before can be evicted, so that the trigger need not stay raised.
+    """
+    beside = max(TOOL_TOKENS, head.max_tokens // TOOL_SHARE)
+    return head.tokens > head.max_tokens - beside
 
 
 def _frozen_at(head: Head) -> int:

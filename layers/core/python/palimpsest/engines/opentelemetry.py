@@ -91,7 +91,7 @@ class OpenTelemetryTracer:
         self._provider.force_flush(int(SECONDS * 1_000))
 
     def _context(self, parent: str) -> Context | None:
-        """Return the context that the parent names. None stands for the present one."""
+        """Return the context that the parent names. None is for the present one."""
         return self._propagator.extract({HEADER: parent}) if self._span_of(parent) else None
 
     def _span_of(self, traceparent: str) -> SpanContext | None:

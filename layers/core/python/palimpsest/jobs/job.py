@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
-from palimpsest.errors import DamagedJob
+from palimpsest.errors import DamagedJob, NewerJob
 from palimpsest.jobs.kinds import JobKind
-from palimpsest.jobs.payloads import NOTHING, Payload, as_stored
+from palimpsest.jobs.payloads import NOTHING, NewerPayload, Payload, as_stored
 from palimpsest.scope import Scope, UserScope
 
 P = TypeVar("P", bound=Payload)
@@ -32,6 +32,11 @@ that the job's age has doubled.
 LEASE_SECONDS = 100
 """A worker that has not ended its job after this long is gone, because its function may run for 90
 s. The sweep, which runs once a minute, then sends the job's message again.
+"""
+
+NEWER_SECONDS = 300
+"""How often the sweep looks at a job that only a newer release can do. That release's own sweep
+sends the job's message, as long as the job is stored.
 """
 
 MOST_LOST = 3
@@ -97,6 +102,11 @@ class Job:
         return self.state in ("done", "failed")
 
     @property
+    def is_newer(self) -> bool:
+        """Return whether a newer release made the job, and this one can't do it."""
+        return isinstance(self.payload, NewerPayload)
+
+    @property
     def overdue_at(self) -> int:
         """Return when the job counts as stuck unless it has ended (epoch seconds)."""
         return self.created_at + OVERDUE_SECONDS
@@ -142,9 +152,11 @@ class Job:
         return self.parent or self.id
 
     def payload_as(self, expected: type[P]) -> P:
-        """Return the payload, which has the type `expected`. Raises `DamagedJob` if the stored
-        payload could not be read.
+        """Return the payload, which has the type `expected`. Raises `NewerJob` if only a newer
+        release can read it, and `DamagedJob` if nobody can.
         """
+        if self.is_newer:
+            raise NewerJob(f"A newer release made this job of kind {self.kind}.")
         if not isinstance(self.payload, expected):
             raise DamagedJob(f"The payload of a job of kind {self.kind} can't be read.")
         return self.payload

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -25,6 +26,8 @@ TenantJobKind = Literal[
     "export",
     "import",
 ]
+KIND = re.compile(r"[a-z_]{1,64}")
+"""The form of the name of a kind, also of a kind that only a newer release knows."""
 JobKind = Literal[TenantJobKind, "reindex"]
 """The kinds of jobs. `reindex` belongs to the operator, so no tenant ever sees such a job."""
 

@@ -26,13 +26,15 @@ class Payload:
     """The data of a job besides its range: ids, numbers, digests and positions, never text. Most
     kinds need none.
 
-    An unknown field makes the payload damaged, so that a job is never half done.
+    A payload with an unknown field is for a newer release, so that a job is never half done.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
 
 NOTHING = Payload()
+UNKNOWN_FIELD = "unexpected_keyword_argument"
+"""The type of pydantic's error for a field that a dataclass does not have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +53,13 @@ class DamagedPayload(Payload):
     """A stored payload that could not be read. Such a job can be read and ended, but not done."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewerPayload(Payload):
+    """A stored payload that only a newer release can read, because it has more fields, or because
+    the kind of the job is newer. Such a job waits for that release. It is neither done nor ended.
+    """
+
+
 def as_stored(payload: Payload) -> dict[str, Any]:
     """The payload as a JSON object, without fields at their defaults.
 
@@ -61,7 +70,7 @@ def as_stored(payload: Payload) -> dict[str, Any]:
         field.name: (getattr(payload, field.name), field.default) for field in fields(payload)
     }
     stored = {name: value for name, (value, default) in values.items() if value != default}
-    if type(from_stored(stored, expected=type(payload))) is DamagedPayload:
+    if type(from_stored(stored, expected=type(payload))) in (DamagedPayload, NewerPayload):
         raise DamagedJob(
             f"A value of this {type(payload).__name__} does not have the form of its field."
         )
@@ -69,15 +78,16 @@ def as_stored(payload: Payload) -> dict[str, Any]:
 
 
 def from_stored(stored: Mapping[str, Any], *, expected: type[Payload]) -> Payload:
-    """Return the payload from the JSON object that `as_stored` made. Return a `DamagedPayload` if
-    it is not of the expected type.
+    """Return the payload from the JSON object that `as_stored` made. Return a `NewerPayload` if it
+    has fields that are unknown here, and a `DamagedPayload` if it is not of the expected type.
     """
     if not stored and expected is Payload:
         return NOTHING
     try:
         return _adapter(expected).validate_python(stored)
-    except ValidationError:
-        return DamagedPayload()
+    except ValidationError as error:
+        found = {each["type"] for each in error.errors(include_url=False)}
+        return NewerPayload() if found == {UNKNOWN_FIELD} else DamagedPayload()
 
 
 _ADAPTERS: dict[type[Payload], TypeAdapter[Payload]] = {}

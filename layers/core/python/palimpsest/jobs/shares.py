@@ -110,5 +110,7 @@ class FairQueues:
 
 
 def _is_over(job: Job | None) -> bool:
-    """Return whether the job needs no message, because it has ended or other jobs do its work."""
-    return job is None or job.has_ended or job.due_at is None
+    """Return whether the job needs no message here, because it has ended, other jobs do its work,
+    or only a newer release can do it.
+    """
+    return job is None or job.has_ended or job.due_at is None or job.is_newer

@@ -15,7 +15,8 @@ from palimpsest.conversations.history import live, no_session
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.spoken import spoken_text
 from palimpsest.memory.ports import Memories
-from palimpsest.memory.record import Record, Source
+from palimpsest.memory.record import Source
+from palimpsest.memory.stated_in import Place, places_of, places_of_earlier
 from palimpsest.recall.found import FoundMemory, words_of
 from palimpsest.recall.passage import best_sentences, is_long
 from palimpsest.recall.question import Query
@@ -77,7 +78,6 @@ _VALUES = (
     re.compile(rf"(?<=[\w,;:] )(?!I\b|(?i:{_DAY.pattern}))[A-ZÀ-ÞА-ЯΑ-Ω][\w'-]+"),
 )
 """Patterns of a number, a day and a name."""
-Place = tuple[str | None, int]
 """A message, by its session and sequence number."""
 
 
@@ -226,21 +226,9 @@ def with_outdated(
     newer: dict[Place, str] = {}
     for record, versions in zip(current, chains, strict=True):
         has_ended = record.id in ended
-        places = _places(versions) if has_ended else _places_of_earlier(record, versions)
+        places = places_of(versions) if has_ended else places_of_earlier(record, versions)
         newer = dict.fromkeys(places, record.id) | newer
     return [_marked(memory, newer) for memory in found]
-
-
-def _places_of_earlier(current: Record, versions: Sequence[Record]) -> set[Place]:
-    """Return the messages that say an earlier value, but not the current one."""
-    value = normalized(current.content)
-    same = [record for record in versions if normalized(record.content) == value]
-    earlier = [record for record in versions if record not in same]
-    return _places(earlier) - _places((current, *same))
-
-
-def _places(records: Iterable[Record]) -> set[Place]:
-    return {(record.source.session, seq) for record in records for seq in record.source.seqs}
 
 
 def _marked(memory: FoundMemory, newer: Mapping[Place, str]) -> FoundMemory:

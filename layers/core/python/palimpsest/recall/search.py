@@ -112,7 +112,7 @@ class SearchMemories:
         """Return the vector to search the text with. Raises `Unavailable` and `Unprocessable`
         (`no_vectors`).
         """
-        return self._vector(scope, analysed(text, user=scope.user, now=self.clock.now()))
+        return self._vector(scope, analysed(masked(text), user=scope.user, now=self.clock.now()))
 
     def _vector(self, scope: UserScope, query: Query) -> Vector:
         if self.embedder is None:

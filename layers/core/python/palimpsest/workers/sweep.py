@@ -14,7 +14,7 @@ from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit, Head
 from palimpsest.errors import CommitLost, DamagedJob, Unavailable
 from palimpsest.jobs.events import JobNotice
-from palimpsest.jobs.job import Job
+from palimpsest.jobs.job import NEWER_SECONDS, Job
 from palimpsest.jobs.kinds import KINDS, Family
 from palimpsest.jobs.ports import Due, Jobs, Queues
 from palimpsest.jobs.steps import Restart
@@ -70,10 +70,12 @@ class Sweep:
         if job is None or job.due_at is None or job.due_at > now:
             return  # the index follows the table a moment later
         try:
-            if job.kind in KINDS and not job.has_ended and now < job.overdue_at:
+            if job.is_newer:
+                self.jobs.settle(job, due_at=now + NEWER_SECONDS)
+            elif not job.has_ended and now < job.overdue_at:
                 self._wait_for(job, now=now)
             else:
-                self._restart(job)
+                self.restarts[KINDS[job.kind].family](job)
         except DamagedJob as error:
             self._set_aside(job, error.code)
 
@@ -87,11 +89,6 @@ class Sweep:
         elif job.is_unheard:
             self.queues.send([JobNotice(job.tenant, job.id, job.kind, job.trace)])
         self.jobs.settle(looked_at, due_at=looked_at.due_at, state=job.state)
-
-    def _restart(self, job: Job) -> None:
-        if job.kind not in KINDS:
-            raise DamagedJob("The kind of the job is not known.")
-        self.restarts[KINDS[job.kind].family](job)
 
     def _set_aside(self, job: Job, error: str) -> None:
         """Mark a job that can't be read as failed for good, so that no sweep visits it again."""

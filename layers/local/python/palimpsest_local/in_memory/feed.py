@@ -1,4 +1,4 @@
-"""The feed of changes in the in-memory stores."""
+"""The feed of changes in the stores of one machine."""
 
 from __future__ import annotations
 
@@ -6,26 +6,34 @@ from collections.abc import Sequence
 
 from palimpsest.jobs.events import Changed, JobNotice
 
-from palimpsest_local.in_memory.jobs import T
+from palimpsest_local.in_memory.shelves import NO_END
 from palimpsest_local.in_memory.state import State
+
+KEPT = 10_000  # changes that stay stored for other processes
 
 
 class InMemoryFeed:
     """`stores.Feed` over the state of the other stores. It has the jobs and changes that their
-    writes caused, which on AWS the tables' streams carry.
+    writes caused, which on AWS the tables' streams carry. Jobs that were pending when this process
+    began come first. Changes begin now, because the process indexes the rest when it starts.
     """
 
     def __init__(self, state: State) -> None:
         self._state = state
+        self._seen = state.last_change
+        state.outbox += [job for job in state.jobs.values() if not job.has_ended]
 
     def jobs(self) -> Sequence[JobNotice]:
-        return [JobNotice(job.tenant, job.id, job.kind) for job in self._taken(self._state.outbox)]
+        with self._state.lock:
+            taken = self._state.outbox[:]
+            del self._state.outbox[: len(taken)]
+        return [JobNotice(job.tenant, job.id, job.kind) for job in taken]
 
     def changes(self) -> Sequence[Changed]:
-        return self._taken(self._state.changes)
-
-    def _taken(self, waiting: list[T]) -> list[T]:
+        """Return the changes of all processes since the last call."""
         with self._state.lock:
-            taken = waiting[:]
-            del waiting[: len(taken)]
-        return taken
+            found = self._state.change_log.between(self._seen + 1, NO_END)
+            if found:
+                self._seen = found[-1][0]
+                self._state.change_log.remove_between(0, self._seen - KEPT, limit=len(found))
+        return [change for _, change in found]

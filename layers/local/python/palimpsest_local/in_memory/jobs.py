@@ -15,6 +15,7 @@ from palimpsest.jobs.job import Job, JobState
 from palimpsest.jobs.ports import Due
 from palimpsest.scope import Scope, UserScope
 
+from palimpsest_local.in_memory.kinds import CALLS, SETTINGS
 from palimpsest_local.in_memory.state import State
 
 T = TypeVar("T")
@@ -128,12 +129,13 @@ class InMemoryJobs:
             ]
             sessions = [
                 (
-                    found.settings.due_at,
+                    settings.due_at,
                     Scope(tenant).session(session).partition,
                     Due(tenant, None, session),
                 )
-                for (tenant, session), found in self._state.partitions.items()
-                if found.settings is not None and found.settings.due_at is not None
+                for (tenant,) in self._state.shelves.places(SETTINGS)
+                for session, settings in self._state.shelves.shelf(SETTINGS, tenant).items()
+                if settings.due_at is not None
             ]
         return jobs + sessions
 
@@ -145,7 +147,7 @@ class InMemoryKeyedCalls:
         self._state = state
 
     def get(self, call: KeyedCall) -> KeyedCall | None:
-        return self._state.calls.get((call.tenant, call.name))
+        return self._state.shelves.shelf(CALLS).get((call.tenant, call.name))
 
     def put(self, call: KeyedCall) -> None:
         with self._state.write("put call"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from heapq import nsmallest
 from typing import Any
 
@@ -32,43 +32,50 @@ from palimpsest.memory.ports import (
     Tombstone,
     UserState,
 )
-from palimpsest.memory.record import GRAPH, Order, Record, RecordType
+from palimpsest.memory.record import GRAPH, Record, RecordType
 from palimpsest.scope import Scope, UserScope
-from palimpsest.vectors.ports import Namespace, StoredVector
 
-from palimpsest_local.in_memory.state import State, T
+from palimpsest_local.in_memory.kinds import (
+    BURIALS,
+    CURRENT,
+    LINES,
+    MARKS,
+    NAMESPACES,
+    OF_AN_ERA,
+    PLACES,
+    POINTERS,
+    PROGRESS,
+    RECORDS,
+    REMINDERS,
+    STATES,
+    USES,
+    VECTORS,
+    WALKS,
+)
+from palimpsest_local.in_memory.shelves import Shelves
+from palimpsest_local.in_memory.state import State
 
 
-@dataclass(slots=True)
 class Era:
     """All data of one epoch of a user."""
 
-    records: dict[str, Record] = field(default_factory=dict)
-    reminders: dict[str, Reminder] = field(default_factory=dict)
-    pointers: dict[str, Pointer] = field(default_factory=dict)
-    places: dict[tuple[str, Order], Record] = field(default_factory=dict)
-    marks: dict[str, Tombstone] = field(default_factory=dict)
-    burials: dict[str, Burial] = field(default_factory=dict)
-    uses: dict[str, tuple[int, int]] = field(default_factory=dict)
-    progress: dict[str, Progress] = field(default_factory=dict)
-    lines: dict[tuple[str, int], ChunkLine] = field(default_factory=dict)
-    namespaces: dict[str, Namespace] = field(default_factory=dict)
-    vectors: dict[tuple[str, int, str], StoredVector] = field(default_factory=dict)
+    def __init__(self, shelves: Shelves, scope: UserScope, epoch: int) -> None:
+        place = (scope.tenant, scope.user, str(epoch))
+        self.records = shelves.shelf(RECORDS, *place)
+        self.reminders = shelves.shelf(REMINDERS, *place)
+        self.pointers = shelves.shelf(POINTERS, *place)
+        self.places = shelves.shelf(PLACES, *place)
+        self.marks = shelves.shelf(MARKS, *place)
+        self.burials = shelves.shelf(BURIALS, *place)
+        self.uses = shelves.shelf(USES, *place)
+        self.progress = shelves.shelf(PROGRESS, *place)
+        self.lines = shelves.shelf(LINES, *place)
+        self.namespaces = shelves.shelf(NAMESPACES, *place)
+        self.vectors = shelves.shelf(VECTORS, *place)
+        self._kinds = [shelves.shelf(kind, *place) for kind in OF_AN_ERA]
 
-    @property
-    def _kinds(self) -> tuple[dict[Any, Any], ...]:
-        return (
-            self.records,
-            self.pointers,
-            self.places,
-            self.marks,
-            self.uses,
-            self.progress,
-            self.lines,
-            self.namespaces,
-            self.vectors,
-            self.burials,
-        )
+    def __repr__(self) -> str:
+        return f"Era({[dict(kind.items()) for kind in self._kinds]})"
 
     def keys(self) -> set[tuple[str, Any]]:
         return {(str(number), name) for number, kind in enumerate(self._kinds) for name in kind}
@@ -81,21 +88,59 @@ class Era:
         gone = {*counted, *(self.keys() & besides)}
         for number, name in gone:
             del self._kinds[int(number)][name]
+        if not self.keys():
+            self.reminders.clear()
         return gone
 
 
-@dataclass(slots=True)
 class UserPart:
     """One user's part of the store: the user's present state, and the data of each epoch."""
 
-    user: UserState = field(default_factory=UserState)
-    current: int = 0
-    walk: Walk | None = None
-    eras: defaultdict[int, Era] = field(default_factory=lambda: defaultdict(Era))
+    def __init__(self, shelves: Shelves, scope: UserScope) -> None:
+        self._shelves = shelves
+        self._scope = scope
+        self._name = (scope.tenant, scope.user)
+
+    @property
+    def user(self) -> UserState:
+        return self._shelves.shelf(STATES).get(self._name, UserState())
+
+    @user.setter
+    def user(self, user: UserState) -> None:
+        self._shelves.shelf(STATES)[self._name] = user
+
+    @property
+    def current(self) -> int:
+        """How many current records the user has."""
+        return self._shelves.shelf(CURRENT).get(self._name, 0)
+
+    @current.setter
+    def current(self, count: int) -> None:
+        self._shelves.shelf(CURRENT)[self._name] = count
+
+    @property
+    def walk(self) -> Walk | None:
+        return self._shelves.shelf(WALKS).get(self._name)
+
+    @walk.setter
+    def walk(self, walk: Walk | None) -> None:
+        if walk is None:
+            self._shelves.shelf(WALKS).pop(self._name, None)
+        else:
+            self._shelves.shelf(WALKS)[self._name] = walk
 
     @property
     def era(self) -> Era:
-        return self.eras[self.user.epoch]
+        """The data of the present epoch."""
+        return self.era_of(self.user.epoch)
+
+    @property
+    def eras(self) -> dict[int, Era]:
+        """The data of each epoch so far."""
+        return {epoch: self.era_of(epoch) for epoch in range(self.user.epoch + 1)}
+
+    def era_of(self, epoch: int) -> Era:
+        return Era(self._shelves, self._scope, epoch)
 
 
 class InMemoryMemories:
@@ -105,31 +150,23 @@ class InMemoryMemories:
 
     def __init__(self, state: State | None = None) -> None:
         self.state = State() if state is None else state
-        self._known: defaultdict[tuple[str, str], UserPart] = defaultdict(UserPart)
-
-    @property
-    def known(self) -> defaultdict[tuple[str, str], UserPart]:
-        """Return every user by tenant and id, for reads that `Memories` does not have. The caller
-        must hold the lock of `state`.
-        """
-        return self._known
 
     def user(self, scope: UserScope) -> UserState:
         with self.state.lock:
-            return self._of(scope).user
+            return self.part_of(scope).user
 
     def current(self, scope: UserScope) -> int:
         with self.state.lock:
-            return self._of(scope).current
+            return self.part_of(scope).current
 
     def erase(self, scope: UserScope, *, epoch: int, job: Job) -> None:
         with self.state.write("erase"):
-            known = self._of(scope)
+            known = self.part_of(scope)
             if known.user.epoch != epoch or job_partition(job) in self.state.jobs:
                 raise CommitLost("Another writer was first.")
             self.state.put_job(job)
             known.user, known.current = UserState(epoch + 1, known.user.version + 1), 0
-            self.state.users.discard((scope.tenant, scope.user))
+            self.state.users.pop((scope.tenant, scope.user), None)
             known.walk = None
             self.state.epochs[scope.tenant, scope.user] = epoch + 1
 
@@ -140,16 +177,17 @@ class InMemoryMemories:
         if self.room(commit) < 0:
             raise ValueError(f"{items_of(commit)} items in one transaction")
         with self.state.write("commit memories"):
-            known = self._of(scope)
+            known = self.part_of(scope)
             moved = ((commit.job,) if commit.job else (), commit.finished, commit.call)
+            era = known.era
             if known.user.epoch != commit.epoch or not (
-                _holds(known.era, commit) and self.state.may_move(*moved)
+                _holds(era, commit) and self.state.may_move(*moved)
             ):
                 raise CommitLost("Another writer was first.")
             known.current += commit.gained
             known.user = replace(known.user, version=known.user.version + 1)
-            self.state.users.add((scope.tenant, scope.user))
-            _apply(known.era, commit)
+            self.state.users[scope.tenant, scope.user] = True
+            _apply(era, commit)
             if commit.expires_at is not None:
                 known.walk = noting(known.walk, epoch=commit.epoch, expires_at=commit.expires_at)
             self.state.move(*moved)
@@ -159,34 +197,31 @@ class InMemoryMemories:
                 if record.index_state == "pending"
             ]
             changed = (*pending, *commit.removed)
-            self.state.changes += [
-                RecordChanged(scope.tenant, scope.user, record.id) for record in changed
-            ]
+            self.state.note(
+                [RecordChanged(scope.tenant, scope.user, record.id) for record in changed]
+            )
 
     def records(self, scope: UserScope, ids: Sequence[str]) -> tuple[Record, ...]:
         with self.state.lock:
-            return tuple(_those(self._of(scope).era.records, ids).values())
+            return tuple(self.part_of(scope).era.records.several(ids).values())
 
     def tombstones(self, scope: UserScope, ids: Sequence[str]) -> Mapping[str, Tombstone]:
         with self.state.lock:
-            era = self._of(scope).era
-            return {
-                name: mark
-                for name, mark in _those(era.marks, ids).items()
-                if name not in era.records
-            }
+            era = self.part_of(scope).era
+            marks = era.marks.several(ids)
+            return {name: mark for name, mark in marks.items() if name not in era.records}
 
     def burials(self, scope: UserScope) -> tuple[Burial, ...]:
         with self.state.lock:
-            return tuple(self._of(scope).era.burials.values())
+            return tuple(self.part_of(scope).era.burials.values())
 
     def pointers(self, scope: UserScope, topic_keys: Sequence[str]) -> Mapping[str, Pointer]:
         with self.state.lock:
-            return _those(self._of(scope).era.pointers, topic_keys)
+            return self.part_of(scope).era.pointers.several(topic_keys)
 
     def topics(self, scope: UserScope, *, prefix: str) -> tuple[Pointer, ...]:
         with self.state.lock:
-            pointers = self._of(scope).era.pointers
+            pointers = self.part_of(scope).era.pointers
             names = sorted((key for key in pointers if key.startswith(prefix)), key=str.encode)
             return tuple(pointers[key] for key in names if pointers[key].record is not None)
 
@@ -194,7 +229,7 @@ class InMemoryMemories:
         self, scope: UserScope, after: str, *, limit: int
     ) -> tuple[tuple[Pointer, ...], str | None]:
         with self.state.lock:
-            pointers = self._of(scope).era.pointers
+            pointers = self.part_of(scope).era.pointers
             above = (key for key in pointers if key.encode() > after.encode())
             names = nsmallest(limit + 1, above, key=str.encode)
             page = [pointers[key] for key in names[:limit]]
@@ -203,7 +238,7 @@ class InMemoryMemories:
 
     def versions(self, scope: UserScope, topic_key: str) -> tuple[Record, ...]:
         with self.state.lock:
-            era = self._of(scope).era
+            era = self.part_of(scope).era
             places = sorted(
                 (order, said) for (topic, order), said in era.places.items() if topic == topic_key
             )
@@ -225,7 +260,7 @@ class InMemoryMemories:
             of_graph = bool(types) and types <= GRAPH
             every = [
                 record
-                for record in self._of(scope).era.records.values()
+                for record in self.part_of(scope).era.records.values()
                 if (record.type in GRAPH) == of_graph
             ]
         records = {record_listed_as(record): record for record in every}
@@ -247,32 +282,34 @@ class InMemoryMemories:
 
     def progress(self, scope: UserScope, session: str) -> Progress:
         with self.state.lock:
-            return self._of(scope).era.progress.get(session, Progress(session))
+            return self.part_of(scope).era.progress.get(session, Progress(session))
 
     def lines(
         self, scope: UserScope, session: str, *, first: int, last: int
     ) -> tuple[ChunkLine, ...]:
         with self.state.lock:
-            lines = self._of(scope).era.lines
+            lines = dict(self.part_of(scope).era.lines)
             return tuple(
                 lines[key] for key in sorted(lines) if key[0] == session and first <= key[1] <= last
             )
 
     def mark_indexed(self, scope: UserScope, record: Record) -> None:
         with self.state.write("index"):
-            records = self._of(scope).era.records
-            if record.id in records and records[record.id].version == record.version:
-                records[record.id] = replace(records[record.id], index_state="done")
-                self._of(scope).era.reminders.pop(record.id, None)
+            era = self.part_of(scope).era
+            stored = era.records.get(record.id)
+            if stored is not None and stored.version == record.version:
+                era.records[record.id] = replace(stored, index_state="done")
+                era.reminders.pop(record.id, None)
 
     def count_use(self, scope: UserScope, ids: Sequence[str], *, now: int) -> None:
         with self.state.write("use"):
-            uses = self._of(scope).era.uses
-            uses |= {name: (uses.get(name, (0, 0))[0] + 1, now) for name in dict.fromkeys(ids)}
+            uses = self.part_of(scope).era.uses
+            for name in dict.fromkeys(ids):
+                uses[name] = (uses.get(name, (0, 0))[0] + 1, now)
 
     def uses(self, scope: UserScope, ids: Sequence[str]) -> Mapping[str, tuple[int, int]]:
         with self.state.lock:
-            return _those(self._of(scope).era.uses, ids)
+            return self.part_of(scope).era.uses.several(ids)
 
     def users(
         self, tenant: str, *, limit: int, after: str | None = None
@@ -288,44 +325,47 @@ class InMemoryMemories:
 
     def wipe(self, scope: UserScope, *, below_epoch: int, limit: int | None = None) -> int:
         with self.state.write("wipe"):
-            eras = self._of(scope).eras
-            shared = set[tuple[str, Any]]().union(
-                *(era.keys() for epoch, era in eras.items() if epoch >= below_epoch)
-            )
+            known = self.part_of(scope)
+            later = range(below_epoch, known.user.epoch + 1)
+            shared = set[tuple[str, Any]]().union(*(known.era_of(each).keys() for each in later))
             gone: set[tuple[str, Any]] = set()
-            for epoch in sorted(epoch for epoch in eras if epoch < below_epoch):
-                gone |= eras[epoch].wiped(
-                    None if limit is None else limit - len(gone - shared), besides=shared | gone
-                )
-                if not eras[epoch].keys():
-                    del eras[epoch]
+            for epoch in range(below_epoch):
+                left = None if limit is None else limit - len(gone - shared)
+                gone |= known.era_of(epoch).wiped(left, besides=shared | gone)
             return len(gone - shared)
 
-    def _of(self, scope: UserScope) -> UserPart:
-        return self._known[scope.tenant, scope.user]
+    @property
+    def known(self) -> dict[tuple[str, str], UserPart]:
+        """Every user by tenant and id. The caller must hold the lock of `state`."""
+        names = self.state.shelves.shelf(STATES)
+        return {name: self.part_of(UserScope(*name)) for name in names}
 
-
-def _those(found: Mapping[str, T], names: Sequence[str]) -> dict[str, T]:
-    return {name: found[name] for name in dict.fromkeys(names) if name in found}
+    def part_of(self, scope: UserScope) -> UserPart:
+        """Return the user's part. The caller must hold the lock of `state`."""
+        return UserPart(self.state.shelves, scope)
 
 
 def _holds(era: Era, commit: MemoryCommit) -> bool:
     """Return whether the commit may be written: no new record exists, and nothing has another
     version than was read.
     """
-    versions = {name: record.version for name, record in era.records.items()}
-    pointers = {name: pointer.version for name, pointer in era.pointers.items()}
+    read = (*commit.changed, *commit.removed)
+    records = era.records.several(record.id for record in (*commit.new, *read))
+    pointers = era.pointers.several(pointer.topic_key for pointer in commit.pointers)
     return (
-        not any(record.id in versions for record in commit.new)
+        not any(record.id in records for record in commit.new)
+        and all(_version(records.get(record.id)) == record.version for record in read)
         and all(
-            versions.get(record.id) == record.version
-            for record in (*commit.changed, *commit.removed)
-        )
-        and all(
-            pointers.get(pointer.topic_key, 0) == pointer.version for pointer in commit.pointers
+            _version(pointers.get(pointer.topic_key)) == pointer.version
+            for pointer in commit.pointers
         )
         and _progress_holds(era, commit.progress)
     )
+
+
+def _version(stored: Record | Pointer | None) -> int:
+    """Return the stored version, or 0 if nothing is stored."""
+    return 0 if stored is None else stored.version
 
 
 def _progress_holds(era: Era, progress: Progress | None) -> bool:
@@ -340,7 +380,7 @@ def _apply(era: Era, commit: MemoryCommit) -> None:
         era.records[record.id] = _copied(record)
     for record in commit.changed:
         era.records[record.id] = replace(_copied(record), version=record.version + 1)
-    era.burials |= {burial.id: burial for burial in commit.buried}
+    era.burials.update({burial.id: burial for burial in commit.buried})
     _put_reminders(era, (*commit.new, *commit.changed))
     for record in (*commit.new, *commit.said):
         if record.topic_key is not None:

@@ -12,6 +12,7 @@ from palimpsest.memory.expiry import Walk
 from palimpsest.memory.ports import RecordPage, Reminder
 from palimpsest.scope import SessionScope, UserScope
 
+from palimpsest_local.in_memory.kinds import REMINDERS, SETTINGS, WALKS
 from palimpsest_local.in_memory.memories import InMemoryMemories
 from palimpsest_local.in_memory.sessions import InMemorySessions
 
@@ -27,11 +28,11 @@ class InMemoryOwners:
 
     def sessions(self, *, after: str | None = None) -> Iterator[tuple[SessionScope, str]]:
         with self._sessions.state.lock:
-            partitions = self._sessions.state.partitions.items()
+            shelves = self._sessions.state.shelves
             found = [
-                SessionScope(*names)
-                for names, partition in partitions
-                if partition.settings is not None
+                SessionScope(tenant, session)
+                for (tenant,) in shelves.places(SETTINGS)
+                for session in shelves.shelf(SETTINGS, tenant)
             ]
         return _from(after, found)
 
@@ -56,30 +57,35 @@ class InMemoryExpiries:
     def due(self, *, now: int, limit: int) -> Iterator[tuple[UserScope, str | None]]:
         shards: dict[str, list[tuple[int, str, UserScope, str | None]]] = defaultdict(list)
         with self._memories.state.lock:
-            for (tenant, user), known in self._memories.known.items():
-                scope = UserScope(tenant, user)
-                if known.walk is not None and known.walk.due_at <= now:
-                    shards[shard_of(scope.partition)].append(
-                        (known.walk.due_at, scope.partition, scope, None)
-                    )
-                for name, reminder in known.era.reminders.items():
-                    if reminder.due_at <= now:
-                        shards[shard_of(name)].append(
-                            (reminder.due_at, scope.partition, scope, name)
-                        )
+            for scope, due_at, name in self._with_deadline():
+                if due_at <= now:
+                    place = scope.partition
+                    shard = shard_of(place if name is None else name)
+                    shards[shard].append((due_at, place, scope, name))
         for shard in sorted(shards):
             oldest = sorted(shards[shard], key=lambda entry: (*entry[:2], entry[3] or ""))[:limit]
             yield from ((scope, name) for *_, scope, name in oldest)
 
+    def _with_deadline(self) -> Iterator[tuple[UserScope, int, str | None]]:
+        """Yield each walk, and each reminder of a user's present epoch with its record."""
+        shelves = self._memories.state.shelves
+        for names, walk in shelves.shelf(WALKS).items():
+            yield UserScope(*names), walk.due_at, None
+        for tenant, user, epoch in shelves.places(REMINDERS):
+            scope = UserScope(tenant, user)
+            if epoch == str(self._memories.user(scope).epoch):
+                for name, reminder in shelves.shelf(REMINDERS, tenant, user, epoch).items():
+                    yield scope, reminder.due_at, name
+
     def reminder(self, scope: UserScope, record_id: str) -> Reminder | None:
         with self._memories.state.lock:
-            return self._memories.known[scope.tenant, scope.user].era.reminders.get(record_id)
+            return self._memories.part_of(scope).era.reminders.get(record_id)
 
     def remind(
         self, scope: UserScope, record_id: str, *, before: Reminder, to: Reminder | None
     ) -> None:
         with self._memories.state.write("remind"):
-            reminders = self._memories.known[scope.tenant, scope.user].era.reminders
+            reminders = self._memories.part_of(scope).era.reminders
             if reminders.get(record_id) != before:
                 raise CommitLost("Another writer was first.")
             if to is None:
@@ -89,18 +95,18 @@ class InMemoryExpiries:
 
     def walk(self, scope: UserScope) -> Walk | None:
         with self._memories.state.lock:
-            return self._memories.known[scope.tenant, scope.user].walk
+            return self._memories.part_of(scope).walk
 
     def move(self, scope: UserScope, *, before: Walk, to: Walk | None) -> None:
         with self._memories.state.write("walk"):
-            known = self._memories.known[scope.tenant, scope.user]
+            known = self._memories.part_of(scope)
             if known.walk != before:
                 raise CommitLost("Another writer was first.")
             known.walk = to
 
     def records(self, scope: UserScope, *, limit: int, after: str | None = None) -> RecordPage:
         with self._memories.state.lock:
-            records = self._memories.known[scope.tenant, scope.user].era.records
+            records = self._memories.part_of(scope).era.records
             ids = sorted(name for name in records if after is None or name > after)
             page = tuple(records[name] for name in ids[:limit])
         return RecordPage(page, page[-1].id if len(ids) >= limit else None)

@@ -17,6 +17,7 @@ from palimpsest.jobs.events import MessageChanged
 from palimpsest.jobs.job import Job
 from palimpsest.scope import Scope, SessionScope, UserScope
 
+from palimpsest_local.in_memory.kinds import SETTINGS
 from palimpsest_local.in_memory.state import Faults, Partition, State, T
 
 PAGE = 100
@@ -67,10 +68,9 @@ class InMemorySessions:
             ):
                 raise CommitLost("Another writer was first.")
             self.state.move(*moved)
-            self.state.partitions[scope.tenant, scope.session] = found
             _apply(found, commit)
             if commit.begins:
-                self.state.users.add((scope.tenant, commit.after.user))
+                self.state.users[scope.tenant, commit.after.user] = True
             if commit.messages and (tally := commit.after.tally(scope)) is not None:
                 self.state.reach(tally)
             self._note_changes(scope, [message.seq for message in _written(commit)])
@@ -159,7 +159,8 @@ class InMemorySessions:
         if whole:
             with self.state.write("remove"):
                 removed += _remove_old(found, last)
-        self._note_changes(scope, seqs)
+        with self.state.write("note removed"):
+            self._note_changes(scope, seqs)
         return removed
 
     def reschedule(self, scope: SessionScope, settings: Settings, *, due_at: int | None) -> None:
@@ -171,10 +172,10 @@ class InMemorySessions:
             found.settings = replace(known, due_at=due_at)
 
     def _note_changes(self, scope: SessionScope, seqs: Sequence[int]) -> None:
-        self.state.changes += [MessageChanged(scope.tenant, scope.session, seq) for seq in seqs]
+        self.state.note([MessageChanged(scope.tenant, scope.session, seq) for seq in seqs])
 
     def _partition(self, scope: SessionScope) -> Partition:
-        return self.state.partitions.get((scope.tenant, scope.session)) or Partition()
+        return self.state.partition(scope.tenant, scope.session)
 
     def _may_begin(self, scope: SessionScope, commit: Commit) -> bool:
         """Return whether a session that begins is of its user's present epoch."""
@@ -183,15 +184,11 @@ class InMemorySessions:
 
     def _places(self, scope: Scope, user: str | None) -> Iterator[str]:
         with self.state.lock:
-            for (tenant, session), found in self.state.partitions.items():
-                settings = found.settings
-                if (
-                    tenant == scope.tenant
-                    and settings is not None
-                    and user in (None, settings.user)
-                ):
-                    place = session_listed_as(created_at=settings.created_at, session=session)
-                    yield place if user is None else f"{user}#{place}"
+            every = list(self.state.shelves.shelf(SETTINGS, scope.tenant).items())
+        for session, settings in every:
+            if user in (None, settings.user):
+                place = session_listed_as(created_at=settings.created_at, session=session)
+                yield place if user is None else f"{user}#{place}"
 
 
 def _holds(partition: Partition, commit: Commit) -> bool:

@@ -1,25 +1,41 @@
-"""The state that the in-memory stores share: its records, one lock, and the point where tests
+"""The state that the stores of one machine share: its records, one lock, and the point where tests
 inject a crash.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
-from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Generic, TypeVar
+from typing import TypeVar
 
-from palimpsest.conversations.message import Message
-from palimpsest.conversations.session import Compaction, Head, IdempotencyKey, Settings
+from palimpsest.conversations.session import Head, Settings
 from palimpsest.engines.places import job_partition
 from palimpsest.idempotency import KeyedCall
 from palimpsest.jobs.events import Changed
 from palimpsest.jobs.job import Job
 from palimpsest.payloads import decoded, encoded
 from palimpsest.usage import Row, Tally
+
+from palimpsest_local.in_memory.kinds import (
+    CALLS,
+    CHANGES,
+    COMPACTIONS,
+    EPOCHS,
+    HEADS,
+    JOBS,
+    KEYS,
+    MESSAGES,
+    SETTINGS,
+    USAGE,
+    USERS,
+    NumberedChange,
+    Pair,
+)
+from palimpsest_local.in_memory.shelves import NO_END, Dicts, Series, Shelf, Shelves
 
 T = TypeVar("T")
 
@@ -33,79 +49,111 @@ def _no_faults(_step: str) -> None:
     return
 
 
-class Series(Generic[T]):
-    """Records by number. A range of them is found without looking at the others."""
-
-    def __init__(self) -> None:
-        self._records: dict[int, T] = {}
-        self._numbers: list[int] = []
-
-    def __contains__(self, number: int) -> bool:
-        return number in self._records
-
-    def get(self, number: int) -> T | None:
-        return self._records.get(number)
-
-    def put(self, number: int, record: T) -> None:
-        """Store the record. It replaces a record with the same number."""
-        if number not in self._records:
-            insort(self._numbers, number)
-        self._records[number] = record
-
-    def between(
-        self, first: int, last: int, *, newest_first: bool = False, limit: int | None = None
-    ) -> list[T]:
-        numbers = self._numbers[
-            bisect_left(self._numbers, first) : bisect_right(self._numbers, last)
-        ]
-        if newest_first:
-            numbers.reverse()
-        return [self._records[number] for number in numbers[:limit]]
-
-    def remove_between(self, first: int, last: int, *, limit: int) -> int:
-        """Remove the records in the range with the lowest numbers, at most `limit`. Return how many
-        were removed.
-        """
-        start = bisect_left(self._numbers, first)
-        end = min(bisect_right(self._numbers, last), start + limit)
-        for number in self._numbers[start:end]:
-            del self._records[number]
-        del self._numbers[start:end]
-        return max(0, end - start)
-
-
-@dataclass(slots=True)
 class Partition:
     """All data under one session's id."""
 
-    head: Head | None = None
-    settings: Settings | None = None
-    messages: Series[Message] = field(default_factory=Series)
-    compactions: Series[Compaction] = field(default_factory=Series)
-    keys: dict[str, IdempotencyKey] = field(default_factory=dict)
+    def __init__(self, shelves: Shelves, tenant: str, session: str) -> None:
+        self._session = session
+        self._heads = shelves.shelf(HEADS, tenant)
+        self._settings = shelves.shelf(SETTINGS, tenant)
+        self.messages = shelves.series(MESSAGES, tenant, session)
+        self.compactions = shelves.series(COMPACTIONS, tenant, session)
+        self.keys = shelves.shelf(KEYS, tenant, session)
+
+    @property
+    def head(self) -> Head | None:
+        return self._heads.get(self._session)
+
+    @head.setter
+    def head(self, head: Head) -> None:
+        self._heads[self._session] = head
+
+    @property
+    def settings(self) -> Settings | None:
+        return self._settings.get(self._session)
+
+    @settings.setter
+    def settings(self, settings: Settings | None) -> None:
+        if settings is None:
+            self._settings.pop(self._session, None)
+        else:
+            self._settings[self._session] = settings
 
 
 @dataclass(slots=True)
 class State:
-    """Sessions by tenant and id, jobs by partition, and keyed calls by tenant and name.
+    """The records of all stores, the feed of their changes, and one lock for the threads of this
+    process.
 
-    `outbox` holds every job that was stored, and `changes` every change of which the search index
-    must learn. On AWS the streams carry both. `usage` has rows by tenant, day and name, and `taken`
-    how many requests a tenant made in a second. `epochs` has the erased users by tenant and id, and
-    `users` has the listed users.
+    `outbox` holds every job that this process stored. On AWS a stream carries them. `taken` counts
+    the requests of a tenant in a second.
     """
 
     faults: Faults = _no_faults
-    partitions: dict[tuple[str, str], Partition] = field(default_factory=dict)
-    jobs: dict[str, Job] = field(default_factory=dict)
+    shelves: Shelves = field(default_factory=Dicts)
     outbox: list[Job] = field(default_factory=list)
-    changes: list[Changed] = field(default_factory=list)
-    epochs: dict[tuple[str, str], int] = field(default_factory=dict)
-    calls: dict[tuple[str, str], KeyedCall] = field(default_factory=dict)
-    users: set[tuple[str, str]] = field(default_factory=set)
-    usage: dict[tuple[str, str, str], Row] = field(default_factory=dict)
     taken: dict[tuple[str, int], int] = field(default_factory=dict)
     lock: threading.RLock = field(default_factory=threading.RLock)
+
+    @property
+    def jobs(self) -> Shelf[str, Job]:
+        """The jobs by partition."""
+        return self.shelves.shelf(JOBS)
+
+    @property
+    def epochs(self) -> Shelf[Pair, int]:
+        """How often each user was erased, by tenant and id."""
+        return self.shelves.shelf(EPOCHS)
+
+    @property
+    def users(self) -> Shelf[Pair, bool]:
+        """The users that lists show, by tenant and id."""
+        return self.shelves.shelf(USERS)
+
+    @property
+    def calls(self) -> Shelf[Pair, KeyedCall]:
+        """The calls with an idempotency key, by tenant and name."""
+        return self.shelves.shelf(CALLS)
+
+    def usage_of(self, tenant: str) -> Shelf[Pair, Row]:
+        """The rows of a tenant's usage, by day and name."""
+        return self.shelves.shelf(USAGE, tenant)
+
+    @property
+    def change_log(self) -> Series[NumberedChange]:
+        """The changes of which the search index must learn, numbered from 1. On AWS a stream
+        carries them.
+        """
+        return self.shelves.series(CHANGES)
+
+    @property
+    def changes(self) -> list[Changed]:
+        """The changes of the log, oldest first."""
+        return [change for _, change in self.change_log.between(0, NO_END)]
+
+    @property
+    def last_change(self) -> int:
+        """The number of the newest change, or 0 if there is none."""
+        newest = self.change_log.between(0, NO_END, newest_first=True, limit=1)
+        return newest[0][0] if newest else 0
+
+    def note(self, changes: Sequence[Changed]) -> None:
+        """Store changes. The caller holds a transaction."""
+        series = self.change_log
+        for number, change in enumerate(changes, self.last_change + 1):
+            series.put(number, (number, change))
+
+    @property
+    def partitions(self) -> dict[Pair, Partition]:
+        """The partitions of all sessions that were ever stored, by tenant and id."""
+        return {
+            (tenant, session): self.partition(tenant, session)
+            for (tenant,) in self.shelves.places(HEADS)
+            for session in self.shelves.shelf(HEADS, tenant)
+        }
+
+    def partition(self, tenant: str, session: str) -> Partition:
+        return Partition(self.shelves, tenant, session)
 
     @contextmanager
     def write(self, step: str) -> Iterator[None]:
@@ -113,7 +161,7 @@ class State:
         comes before or after the write.
         """
         self.faults(f"before {step}")
-        with self.lock:
+        with self.lock, self.shelves.turn():
             yield
         self.faults(f"after {step}")
 
@@ -124,18 +172,20 @@ class State:
             "message_tokens": tally.message_tokens,
             "bytes": tally.bytes,
         }
-        place = (tally.tenant, tally.day, f"{hash((tally.user, tally.session, tally.base)):x}")
-        before = self.usage.get(place, Row(tally.day, tally.user))
+        rows = self.usage_of(tally.tenant)
+        place = (tally.day, _digest(tally.user, tally.session, tally.base))
+        before = rows.get(place, Row(tally.day, tally.user))
         if before.counts.get("messages", 0) >= tally.messages:
             return {}
-        self.usage[place] = replace(before, counts=new)
+        rows[place] = replace(before, counts=new)
         return {name: amount - before.counts.get(name, 0) for name, amount in new.items()}
 
     def may_move(self, new: Sequence[Job], finished: Job | None, call: KeyedCall | None) -> bool:
         """Return whether a commit's jobs may be written: the new jobs do not exist, the finished
         job may end, and the call is as it was read.
         """
-        if any(job_partition(job) in self.jobs for job in new) or not self.may_put(call):
+        jobs = self.jobs
+        if any(job_partition(job) in jobs for job in new) or not self.may_put(call):
             return False
         return finished is None or self.may_finish(finished)
 
@@ -181,3 +231,7 @@ class State:
             result=dict(job.result),
             usage=dict(job.usage),
         )
+
+
+def _digest(*parts: object) -> str:
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]

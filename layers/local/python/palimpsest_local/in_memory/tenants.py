@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import secrets
-import threading
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -17,6 +16,8 @@ from palimpsest.tenants.ports import StaticFact
 from palimpsest.tenants.settings import TenantSettings
 from palimpsest.usage import Row, Tally
 
+from palimpsest_local.in_memory.kinds import FACTS, FACTS_VERSIONS
+from palimpsest_local.in_memory.shelves import Shelf
 from palimpsest_local.in_memory.state import State
 
 
@@ -60,40 +61,45 @@ class InMemoryTenants:
 
 
 class InMemoryStaticFacts:
-    """`StaticFacts` within the process. Safe for many threads."""
+    """`StaticFacts` over the state of the other stores. Safe for many threads."""
 
-    def __init__(self) -> None:
-        self._facts: defaultdict[str, dict[str, StaticFact]] = defaultdict(dict)
-        self._versions: defaultdict[str, int] = defaultdict(int)
-        self._lock = threading.Lock()
+    def __init__(self, state: State | None = None) -> None:
+        self._state = state or State()
 
     def version(self, scope: Scope) -> int:
-        with self._lock:
-            return self._versions[scope.tenant]
+        with self._state.lock:
+            return self._versions.get(scope.tenant, 0)
 
     def get(self, scope: Scope, fact_id: str) -> StaticFact | None:
-        with self._lock:
-            return self._facts[scope.tenant].get(fact_id)
+        with self._state.lock:
+            return self._facts(scope).get(fact_id)
 
     def all(self, scope: Scope) -> tuple[StaticFact, ...]:
-        with self._lock:
-            facts = self._facts[scope.tenant]
-            return tuple(facts[name] for name in sorted(facts))
+        with self._state.lock:
+            facts = dict(self._facts(scope))
+        return tuple(facts[name] for name in sorted(facts))
 
     def put(self, scope: Scope, fact: StaticFact, *, version: int) -> None:
-        with self._lock:
+        with self._state.write("put fact"):
             self._change(scope, version)
-            self._facts[scope.tenant][fact.id] = fact
+            self._facts(scope)[fact.id] = fact
 
     def delete(self, scope: Scope, fact_id: str, *, version: int) -> None:
-        with self._lock:
+        with self._state.write("delete fact"):
             self._change(scope, version)
-            self._facts[scope.tenant].pop(fact_id, None)
+            self._facts(scope).pop(fact_id, None)
+
+    @property
+    def _versions(self) -> Shelf[str, int]:
+        return self._state.shelves.shelf(FACTS_VERSIONS)
+
+    def _facts(self, scope: Scope) -> Shelf[str, StaticFact]:
+        return self._state.shelves.shelf(FACTS, scope.tenant)
 
     def _change(self, scope: Scope, version: int) -> None:
-        if self._versions[scope.tenant] != version:
+        if self._versions.get(scope.tenant, 0) != version:
             raise CommitLost("Another writer was first.")
-        self._versions[scope.tenant] += 1
+        self._versions[scope.tenant] = version + 1
 
 
 class InMemoryUsages:
@@ -108,11 +114,9 @@ class InMemoryUsages:
 
     def add(self, scope: UserScope, *, day: str, used: Mapping[str, int]) -> None:
         with self._state.write("count"):
-            place = (scope.tenant, day, calls_name(scope))
-            before = self._state.usage.get(place, Row(day, scope.user))
-            self._state.usage[place] = replace(
-                before, counts=Counter(before.counts) + Counter(used)
-            )
+            rows, place = self._state.usage_of(scope.tenant), (day, calls_name(scope))
+            before = rows.get(place, Row(day, scope.user))
+            rows[place] = replace(before, counts=Counter(before.counts) + Counter(used))
 
     def spent(self, scope: Scope, *, month: str) -> int:
         rows = self.rows(scope, first=month, last=f"{month}-31")
@@ -122,20 +126,14 @@ class InMemoryUsages:
         self, scope: Scope, *, first: str, last: str, user: str | None = None
     ) -> Iterator[Row]:
         with self._state.lock:
-            found = [
-                row for (tenant, _, _), row in self._state.usage.items() if tenant == scope.tenant
-            ]
+            found = list(self._state.usage_of(scope.tenant).values())
         yield from (row for row in found if first <= row.day <= last and user in (None, row.user))
 
     def forget(self, scope: UserScope) -> int:
         with self._state.write("forget usage"):
-            rows = self._state.usage
-            named = [
-                place
-                for place, row in rows.items()
-                if (place[0], row.user) == (scope.tenant, scope.user)
-            ]
-            rows |= {place: replace(rows[place], user=None) for place in named}
+            rows = self._state.usage_of(scope.tenant)
+            named = [place for place, row in rows.items() if row.user == scope.user]
+            rows.update({place: replace(rows[place], user=None) for place in named})
             return len(named)
 
     def take(self, scope: Scope, *, second: int, most: int) -> bool:

@@ -13,6 +13,7 @@ from palimpsest.errors import CommitLost
 from palimpsest.scope import UserScope
 from palimpsest.vectors.ports import Namespace, StoredVector
 
+from palimpsest_local.in_memory.kinds import BLOBS
 from palimpsest_local.in_memory.memories import InMemoryMemories, UserPart
 from palimpsest_local.in_memory.state import State
 
@@ -26,7 +27,7 @@ class InMemoryVectors:
 
     def namespaces(self, scope: UserScope) -> tuple[Namespace, ...]:
         with self._state.lock:
-            found = self._of(scope).era.namespaces
+            found = dict(self._of(scope).era.namespaces)
             return tuple(found[name] for name in sorted(found))
 
     def namespace(self, scope: UserScope, name: str) -> Namespace | None:
@@ -36,7 +37,7 @@ class InMemoryVectors:
     def vectors(self, scope: UserScope, namespace: Namespace) -> Iterator[StoredVector]:
         here = (namespace.name, namespace.generation)
         with self._state.lock:
-            found = self._of(scope).eras[namespace.epoch].vectors
+            found = dict(self._of(scope).era_of(namespace.epoch).vectors)
             taken = [found[place] for place in sorted(found) if place[:2] == here]
         return iter(taken)
 
@@ -55,20 +56,21 @@ class InMemoryVectors:
     ) -> None:
         with self._state.write("commit vectors"):
             known = self._of(scope)
-            before = known.era.namespaces.get(namespace.name)
+            era = known.era
+            before = era.namespaces.get(namespace.name)
             if (
                 known.user.epoch != namespace.epoch
                 or (before.version if before else 0) != namespace.version
             ):
                 raise CommitLost("Another writer was first.")
-            self._state.users.add((scope.tenant, scope.user))
-            known.era.namespaces[namespace.name] = replace(namespace, version=namespace.version + 1)
+            self._state.users[scope.tenant, scope.user] = True
+            era.namespaces[namespace.name] = replace(namespace, version=namespace.version + 1)
             here = (namespace.name, namespace.generation)
             for vector in put:
                 metadata = json.loads(json.dumps(vector.metadata))
-                known.era.vectors[(*here, vector.id)] = replace(vector, metadata=metadata)
+                era.vectors[(*here, vector.id)] = replace(vector, metadata=metadata)
             for vector_id in removed:
-                known.era.vectors.pop((*here, vector_id), None)
+                era.vectors.pop((*here, vector_id), None)
 
     def clear(self, scope: UserScope, namespace: Namespace) -> None:
         with self._state.write("clear vectors"):
@@ -81,7 +83,7 @@ class InMemoryVectors:
                 del found[place]
 
     def _of(self, scope: UserScope) -> UserPart:
-        return self._memories.known[scope.tenant, scope.user]
+        return self._memories.part_of(scope)
 
 
 class InMemoryBlobs:
@@ -91,27 +93,28 @@ class InMemoryBlobs:
 
     def __init__(self, state: State | None = None) -> None:
         self._state = state or State()
-        self._blobs: dict[str, bytes] = {}
 
     def put(self, key: str, data: bytes) -> None:
         with self._state.write("put blob"):
-            self._blobs[key] = data
+            self._state.shelves.shelf(BLOBS)[key] = data
 
     def get(self, key: str) -> bytes | None:
         with self._state.lock:
-            return self._blobs.get(key)
+            return self._state.shelves.shelf(BLOBS).get(key)
 
     def keys(self, prefix: str, *, first: str = "") -> Iterator[str]:
         with self._state.lock:
             found = sorted(
-                key for key in self._blobs if key.startswith(prefix) and key > prefix + first
+                key
+                for key in self._state.shelves.shelf(BLOBS)
+                if key.startswith(prefix) and key > prefix + first
             )
         yield from found
 
     def remove(self, keys: Sequence[str]) -> None:
         with self._state.write("remove blobs"):
             for key in keys:
-                self._blobs.pop(key, None)
+                self._state.shelves.shelf(BLOBS).pop(key, None)
 
     def link(self, key: str, *, seconds: int) -> str:
         return f"memory:{quote(key)}?seconds={seconds}"

@@ -18,6 +18,7 @@ from cachetools import LRUCache
 
 from palimpsest import parallel
 from palimpsest.clock import Clock, milliseconds
+from palimpsest.context.blocks.outdated import OutdatedMessages, topics_with_history
 from palimpsest.context.blocks.ports import (
     BlockContent,
     Conversation,
@@ -28,6 +29,7 @@ from palimpsest.context.blocks.ports import (
     read_only,
 )
 from palimpsest.context.blocks.ranking import RecordRanking
+from palimpsest.context.stable import changes_room
 from palimpsest.conversations.blocks import ExtractiveBlock
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
 from palimpsest.memory.ports import Memories, Pointer, UserState
@@ -147,7 +149,8 @@ class ExtractiveMemory:
         if block.retrieval_prompt is not None:
             return StableItems()
         now = milliseconds(self._clock.now())
-        return records.stable(since=session.frozen_at, user=session.user, now=now)
+        most = changes_room(session.config.max_tokens)
+        return records.stable(since=session.frozen_at, user=session.user, now=now, most=most)
 
     def update(self, session: Conversation, message: str) -> None:
         self._update(session, message)
@@ -166,6 +169,7 @@ class _Cached:
     ranking: RecordRanking
     read_at: datetime
     is_settled: bool
+    outdated: OutdatedMessages | None = None
 
 
 class CurrentRecords:
@@ -192,12 +196,24 @@ class CurrentRecords:
         is_same = cached is not None and cached.user == user
         if cached is not None and is_same and (cached.is_settled or now < cached.read_at + LAG):
             return cached.ranking
-        ranking = self._read(scope) if user.version else RecordRanking(())
+        ranking = self._read(scope) if user.version else RecordRanking((), is_whole=True)
         changed = changed_grounds(self._memories, scope, ranking.records)
-        ranking = replace(ranking, changed=changed)
+        outdated = self._outdated(scope, ranking, cached)
+        ranking = replace(ranking, changed=changed, outdated=outdated)
         with self._lock:
-            self._cache[scope] = _Cached(user, ranking, now, is_settled=is_same)
+            self._cache[scope] = _Cached(user, ranking, now, is_settled=is_same, outdated=outdated)
         return ranking
+
+    def _outdated(
+        self, scope: UserScope, ranking: RecordRanking, cached: _Cached | None
+    ) -> OutdatedMessages | None:
+        """Return the user's outdated messages, or None if not all records were read."""
+        if not ranking.is_whole:
+            return None
+        ended = [record for record, _ in ranking.ended]
+        topics = topics_with_history(ranking.records, ranking.earlier, ended)
+        before = None if cached is None else cached.outdated
+        return OutdatedMessages(self._memories, scope, topics, before=before)
 
     def _read(self, scope: UserScope) -> RecordRanking:
         newest = self._memories.listed(scope, limit=NEWEST)
@@ -219,7 +235,8 @@ class CurrentRecords:
             for pointer in pointers
             if pointer.ended in found
         )
-        return RecordRanking(current, tuple(earlier), ended=tuple(ended))
+        is_whole = newest.after is None
+        return RecordRanking(current, tuple(earlier), ended=tuple(ended), is_whole=is_whole)
 
     def _pointers(self, scope: UserScope, records: Sequence[Record]) -> list[Pointer]:
         """Return the pointers of the records' topics."""

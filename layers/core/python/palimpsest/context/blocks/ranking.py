@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -12,6 +13,7 @@ from palimpsest.context.blocks.ports import Item, StableItems
 from palimpsest.context.stable import stable_records
 from palimpsest.memory.as_line import is_long_past, quoted_in, unlabelled, when, with_one_date
 from palimpsest.memory.record import Record
+from palimpsest.memory.stated_in import Place
 from palimpsest.profile.kinds import SectionKind
 from palimpsest.profile.profile import line_of_record
 from palimpsest.recall.found import words_of
@@ -31,8 +33,9 @@ class RecordRanking:
     """The records of one user, which can be ranked for any message.
 
     `changed` are the ids of records that rest on something that has changed. `ended` are records
-    that ended without a new value, each with the time of its end (epoch milliseconds). The texts
-    are split into words only once.
+    that ended without a new value, each with the time of its end (epoch milliseconds). `is_whole`
+    is true if these are all records of the user, and `outdated` then returns the messages that say
+    a value which no longer holds. The texts are split into words only once.
     """
 
     records: tuple[Record, ...]
@@ -40,6 +43,8 @@ class RecordRanking:
     """The records that were superseded."""
     changed: frozenset[str] = frozenset()
     ended: tuple[tuple[Record, int], ...] = ()
+    is_whole: bool = False
+    outdated: Callable[[], frozenset[Place] | None] | None = None
 
     @property
     def _every(self) -> tuple[Record, ...]:
@@ -87,12 +92,17 @@ class RecordRanking:
         )
         return tuple(items)
 
-    def stable(self, *, since: int | None, user: str, now: int) -> StableItems:
+    def stable(
+        self, *, since: int | None, user: str, now: int, most: int | None = None
+    ) -> StableItems:
         """Return the records that were known at `since` (None: now), in an order that no question
         changes. The lines of the profile come first. Then all records follow, because a profile has
-        room for only a few. Times are epoch milliseconds.
+        room for only a few. Times are epoch milliseconds. `most` is the limit (tokens) of what has
+        changed since then.
         """
-        found = stable_records(self.records, self.earlier, user=user, since=since, now=now)
+        found = stable_records(
+            self.records, self.earlier, user=user, since=since, now=now, most=most
+        )
         day = datetime.fromtimestamp(now / 1000, UTC)
 
         def item(record: Record) -> Item:

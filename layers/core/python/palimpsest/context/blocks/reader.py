@@ -21,6 +21,7 @@ from palimpsest.conversations.ports import PartState, Store
 from palimpsest.errors import PalimpsestError, Unavailable
 from palimpsest.jobs.job import Job
 from palimpsest.memory.ports import Memories
+from palimpsest.memory.stated_in import Place
 from palimpsest.scope import Scope
 
 PATIENCE = 5.0  # seconds that a context waits for its blocks
@@ -46,10 +47,10 @@ class BlockReader:
             for block in session.config.blocks
             if self._is_wanted(block.type, session, newest)
         ]
-        tasks = {
-            block: parallel.begin(partial(self._read, block, session, newest), until=until)
-            for block in wanted
-        }
+        tasks: dict[BlockType, parallel.Task[Any]] = {}
+        for block in sorted(wanted, key=lambda block: block == "vector"):
+            read = partial(self._read, block, session, newest, records=tasks.get("extractive"))
+            tasks[block] = parallel.begin(read, until=until)
         return BlockReads(self, session, newest, tasks, asks=asks)
 
     def _is_wanted(self, block: BlockType, session: Conversation, newest: str | None) -> bool:
@@ -57,7 +58,17 @@ class BlockReader:
             return False
         return session.config.names_blocks or getattr(self, block) is not None
 
-    def _read(self, block: BlockType, session: Conversation, newest: str | None) -> Any:
+    def _read(
+        self,
+        block: BlockType,
+        session: Conversation,
+        newest: str | None,
+        *,
+        records: parallel.Task[RecordRanking] | None,
+    ) -> Any:
+        """Read a block. The vector block also gets the user's `records`, which are being read, so
+        that it need not read them itself.
+        """
         memory = {"static": self.static, "extractive": self.extractive, "vector": self.vector}[
             block
         ]
@@ -65,7 +76,19 @@ class BlockReader:
             raise Unavailable("This block can't be read here.", code="no_such_block")
         if isinstance(memory, ExtractiveMemory | StaticMemory):
             return memory.read(session)
-        return memory.get(session, newest)
+        outdated = None if records is None else partial(_outdated, records)
+        return memory.get(session, newest, outdated=outdated)
+
+
+def _outdated(records: parallel.Task[RecordRanking]) -> frozenset[Place] | None:
+    """Return the messages that say a value which no longer holds, or None if that is not known. If
+    the records can't be read, the vector block does without them.
+    """
+    try:
+        outdated = records.result().outdated
+    except (PalimpsestError, TimeoutError):
+        return None
+    return None if outdated is None else outdated()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,8 @@ similar to a message.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from palimpsest.context.blocks.ports import (
@@ -19,6 +21,7 @@ from palimpsest.context.blocks.ports import (
 )
 from palimpsest.conversations.blocks import VectorBlock
 from palimpsest.conversations.spoken import name_of
+from palimpsest.memory.stated_in import Place
 from palimpsest.scope import UserScope
 
 if TYPE_CHECKING:
@@ -29,7 +32,23 @@ DEFAULT = VectorBlock(type="vector")
 SPARE = 20  # items beyond k, because items that the window still shows are left out
 SPARE_BESIDE_KNOWN = 5  # items beyond k where the search itself leaves those out
 ASKING = 0.6  # the share of its score that a message keeps that only asks
+ALIKE = 0.5  # the share of the shorter question's words that two questions of one kind share
+QUESTION_MARKS = "?\uff1f\u061f"  # of Latin, East Asian and Arabic scripts
 RECORDS_BESIDE = 2  # times k hits are searched, because records show which messages are outdated
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """The messages that a search leaves out before it reads them: those that the context `shows`
+    anyway, and those that are `outdated`, if these are known.
+    """
+
+    shows: Shows | None
+    outdated: Callable[[], frozenset[Place] | None]
+
+    def __call__(self, session: str, seq: int) -> bool:
+        is_shown = self.shows is not None and self.shows(session, seq)
+        return is_shown or (session, seq) in (self.outdated() or ())
 
 
 class VectorMemory:
@@ -46,17 +65,28 @@ class VectorMemory:
         self._update = update
         self._delete = delete
 
-    def get(self, session: Conversation, message: str | None = None) -> BlockContent:
+    def get(
+        self,
+        session: Conversation,
+        message: str | None = None,
+        *,
+        outdated: Callable[[], frozenset[Place] | None] | None = None,
+    ) -> BlockContent:
+        """As `MemoryBlock` has it. `outdated` returns the messages that say a value which no longer
+        holds, if they are known (else None). The search then reads no records.
+        """
         if message is None or not message.strip():
             return BlockContent("vector")
         block = session.config.block(VectorBlock) or DEFAULT
         spare = SPARE if session.shows is None else SPARE_BESIDE_KNOWN
+        shows = session.shows if outdated is None else Skipped(session.shows, outdated)
         found = self._similar_messages(
-            session.owner, message, k=block.k + spare, least=block.min_score, shows=session.shows
+            session.owner, message, k=block.k + spare, least=block.min_score, shows=shows
         )
-        return BlockContent(
-            "vector", tuple(found), max_items=min(block.k, session.config.max_records or block.k)
-        )
+        most = min(block.k, session.config.max_records or block.k)
+        first = without_like_questions(found[:most])
+        left = most - (min(most, len(found)) - len(first))
+        return BlockContent("vector", (*first, *found[most:]), max_items=left)
 
     def update(self, session: Conversation, message: str) -> None:
         self._update(session, message)
@@ -65,29 +95,47 @@ class VectorMemory:
         self._delete(session)
 
 
+def without_like_questions(items: Sequence[Item]) -> list[Item]:
+    """Return the items, without those of the user's questions that share most of their words with
+    an earlier one of them. One such question tells a model as much as five.
+    """
+    from palimpsest.text.sentences import words  # not at import, because no plain turn needs it
+
+    left: list[Item] = []
+    asked: list[frozenset[str]] = []
+    for item in items:
+        if item.speaker == "user" and any(mark in item.text for mark in QUESTION_MARKS):
+            bag = words(item.text)
+            if any(len(bag & one) >= ALIKE * min(len(bag), len(one)) for one in asked):
+                continue
+            asked.append(bag)
+        left.append(item)
+    return left
+
+
 def similar_messages(search: Callable[[], SearchMemories]) -> SimilarMessages:
     """Return a function that finds similar messages with one search by meaning. `search` is called
     each time to get the search, because models may be added or removed.
 
     The result leaves out messages with an outdated value of a topic, messages with the same text as
-    the question, and repeated texts. A question ranks below statements that are nearly as similar.
+    the question, and repeated texts. Records are searched and read only if it is not known which
+    messages are outdated. A question ranks below statements that are nearly as similar.
     """
 
     def find(
         owner: UserScope, text: str, *, k: int, least: float | None, shows: Shows | None = None
     ) -> Sequence[Item]:
         from palimpsest.recall.refine import Seen, without_repeated
+        from palimpsest.recall.search import MESSAGES
 
         ask = search()
         near = ask.thresholds.resembles if least is None else least
-        found = ask(
-            owner,
-            text,
-            mode="vector",
-            k=k * RECORDS_BESIDE,
-            shows=shows,
-            least=near,
-            for_messages=True,
+        vector = ask.vector_of(owner, text)
+        alone = partial(ask, where=MESSAGES, k=k)
+        beside_records = partial(ask, k=k * RECORDS_BESIDE)
+        knows = isinstance(shows, Skipped) and shows.outdated() is not None
+        found = (alone if knows else beside_records)(
+            owner, text, mode="vector", vector=vector, shows=shows, least=near, for_messages=True
         )
         seen = Seen((text,))
         messages = [

@@ -30,9 +30,11 @@ from palimpsest.scope import SessionScope
 
 Turn = Sequence[Message]
 
-STAYING_SHARE = Fraction(
-    3, 4
-)  # Recent turns may weigh this part of the trigger, so that the next overflow is not due soon.
+STAYING_SHARE, FOLDED_SHARE = Fraction(3, 4), Fraction(7, 8)
+"""The parts of the trigger that system message, recent turns and a summary may weigh after an
+overflow, so that the next one is not due soon. The first holds for the summary that was there
+before, the second for the longest one.
+"""
 
 RAISE_SHARE = 10  # if nothing can be evicted, the trigger rises by this part of the budget
 
@@ -58,7 +60,7 @@ def plan(config: Strategy, *, head: Head, window: Sequence[Message]) -> Eviction
     held = turns(_shown(window))
     match config:
         case Summarize():
-            is_over = head.tokens > config.max_tokens
+            is_over = head.tokens > config.messages_room
             going = _all_but_recent(
                 config, head, held, at_least=1 if is_over else config.fold_at_least
             )
@@ -101,10 +103,12 @@ def step(messages: Sequence[Message], *, previous_tokens: int, capacity: int) ->
 def raised(head: Head, config: Strategy) -> int:
     """Return by how many tokens the window may now exceed its configured trigger, because nothing
     can be evicted. It is the present excess plus a tenth of the budget. Without this, every append
-    would plan an overflow again.
+    would plan an overflow again. The next one is planned at the latest when a context can no longer
+    show the whole window.
     """
-    over = max(head.raised, head.tokens - head.trigger)
-    return over + max(1, config.max_tokens // RAISE_SHARE)
+    excess, to_full = head.tokens - head.trigger, config.messages_room + 1 - head.trigger
+    over = max(head.raised, excess) + max(1, config.max_tokens // RAISE_SHARE)
+    return over if excess >= to_full else min(over, to_full)
 
 
 def _shown(window: Sequence[Message]) -> list[Message]:
@@ -115,12 +119,18 @@ def _shown(window: Sequence[Message]) -> list[Message]:
 def _all_but_recent(
     config: Summarize | Flush, head: Head, held: Sequence[Turn], *, at_least: int
 ) -> Sequence[Turn]:
-    """Return the turns that leave: all but the recent ones. Recent turns beyond three quarters of
-    the trigger leave too. If these turns have fewer than `at_least` messages, none leave.
+    """Return the turns that leave: all but the recent ones. Recent turns leave too if, together
+    with the system message and the summary, they take more than three quarters of the trigger, or
+    more than seven eighths with the longest summary. If these turns have fewer than `at_least`
+    messages, none leave.
     """
     recent = _recent(config, held)
-    room = int(config.trigger * STAYING_SHARE) - head.system_tokens
-    going = held[: len(held) - _staying(recent, room)]
+    longest = config.summary_tokens if isinstance(config, Summarize) else 0
+    room = min(
+        int(config.trigger * STAYING_SHARE) - head.summary_tokens,
+        int(config.trigger * FOLDED_SHARE) - longest,
+    )
+    going = held[: len(held) - _staying(recent, room - head.system_tokens)]
     return going if sum(map(len, going)) >= at_least else []
 
 

@@ -16,7 +16,7 @@ from palimpsest.jobs.events import (
     StreamRecord,
     Unreadable,
 )
-from palimpsest.jobs.kinds import KINDS, JobKind
+from palimpsest.jobs.kinds import KIND, KINDS, JobKind
 from palimpsest.scope import Scope
 from palimpsest.usage import Tally
 
@@ -31,7 +31,8 @@ def stream_record(record: Mapping[str, Any]) -> StreamRecord:
     message or long-term record that it writes or removes, the counts stored with a message, and the
     event to publish.
 
-    A record of an unknown kind or in a wrong form becomes `Unreadable`. Nothing is raised.
+    A job of an unknown kind asks for nothing. It waits in the table for the release that knows it.
+    Any other unknown record, or one in a wrong form, becomes `Unreadable`. Nothing is raised.
     """
     try:
         change = record["dynamodb"]
@@ -109,12 +110,12 @@ def _record(
     )
 
 
-def _job(owner: str, kind: JobKind) -> JobNotice:
+def _job(owner: str, kind: JobKind) -> JobNotice | None:
     tenant, marker, job = owner.split("#")
     Scope(tenant).job_partition(job)
-    if marker != "job" or kind not in KINDS:
+    if marker != "job" or not KIND.fullmatch(kind):
         raise ValueError("no job")
-    return JobNotice(tenant, job, kind)
+    return JobNotice(tenant, job, kind) if kind in KINDS else None
 
 
 def _ended(

@@ -1,0 +1,60 @@
+"""Judges a storm: what was lost, doubled or out of order, and when everything was quiet."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from benchmarks.storm.talk import Course, Session
+
+QUIET_SECONDS = 180
+
+
+@dataclass(slots=True)
+class Verdict:
+    """The result of a storm. Times are seconds after its end: `quiet_after` until the work was
+    done, `empty_after` until also the messages of killed functions were gone.
+    """
+
+    acknowledged: int = 0
+    stored: int = 0
+    lost: list[str] = field(default_factory=list)
+    doubled: list[str] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+    out_of_order: list[str] = field(default_factory=list)
+    contexts: int = 0
+    bad_contexts: list[str] = field(default_factory=list)
+    unfinished: list[str] = field(default_factory=list)
+    quiet_after: float | None = None
+    empty_after: float | None = None
+
+    @property
+    def holds(self) -> bool:
+        wrong = (self.lost, self.doubled, self.unknown, self.out_of_order, self.bad_contexts)
+        is_quiet = self.quiet_after is not None and self.quiet_after <= QUIET_SECONDS
+        return not any(wrong) and not self.unfinished and is_quiet
+
+
+def judge(verdict: Verdict, session: Session, stored: Sequence[str]) -> None:
+    """Add one session to the verdict. `stored` are all texts of its history, in its order.
+
+    A text whose call had no answer may be there once or not at all.
+    """
+    counts = Counter(stored)
+    verdict.acknowledged += len(session.acknowledged)
+    verdict.stored += len(stored)
+    verdict.lost += [text for text in session.acknowledged if not counts[text]]
+    verdict.doubled += [text for text, count in counts.items() if count > 1]
+    known = {*session.acknowledged, *session.open}
+    verdict.unknown += [text for text in counts if text not in known]
+    places = {text: place for place, text in enumerate(stored)}
+    order = [places[text] for text in session.acknowledged if text in places]
+    if order != sorted(order):
+        verdict.out_of_order.append(session.name)
+
+
+def add_contexts(verdict: Verdict, courses: Iterable[Course]) -> None:
+    for course in courses:
+        verdict.contexts += course.contexts
+        verdict.bad_contexts += course.bad_contexts

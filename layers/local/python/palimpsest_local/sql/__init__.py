@@ -1,0 +1,1 @@
+"""Records of one machine's stores in a SQL database: a file of SQLite, PostgreSQL, MySQL."""

@@ -1,0 +1,70 @@
+"""A stack that traces has a layer for it, and roles that may send spans; any other has neither."""
+
+from __future__ import annotations
+
+import pytest
+
+from infra import layer_build
+from infra.layer_build import ON_AWS
+from infra.traces import UNTRACED, traces_of
+from tests.infra.conftest import Template, findings_of, of_one_stage
+from tests.infra.test_layers import LIMIT, unzipped
+
+COLLECTOR = "arn:aws:lambda:eu-central-1:901920570463:layer:aws-otel-collector-arm64:1"
+LAYERS = 5  # of a function, at most
+
+
+@pytest.fixture(scope="module")
+def traced(tmp_path_factory: pytest.TempPathFactory) -> Template:
+    folder = tmp_path_factory.mktemp("cdk.out")
+    return of_one_stage(folder, "dev", traces="xray", traces_share="0.1")
+
+
+def test_functions_that_read_conversations_send_spans_and_may_do_so(traced: Template) -> None:
+    for name, function in traced.functions().items():
+        told = function["Environment"]["Variables"]
+        may_send = any("xray:PutSpans" in each["Action"] for each in traced.statements(name))
+        if name in UNTRACED:
+            assert told["TRACES_ENDPOINT"] == ""
+            assert not may_send
+        else:
+            assert "xray" in str(told["TRACES_ENDPOINT"])
+            assert told["TRACES_SHARE"] == "0.1"
+            assert may_send
+        assert len(function["Layers"]) <= LAYERS
+    assert findings_of(traced.path.parent) == []
+
+
+def test_a_stack_that_does_not_trace_has_no_layer_for_it(prod: Template) -> None:
+    assert not any("Traces" in name for name in prod.of_type("AWS::Lambda::LayerVersion"))
+    for name, function in prod.functions().items():
+        assert function["Environment"]["Variables"]["TRACES_ENDPOINT"] == ""
+        assert not any("xray" in str(each["Action"]) for each in prod.statements(name))
+
+
+def test_the_function_with_most_layers_has_room_for_traces() -> None:
+    core = layer_build.build_core(ON_AWS).folder
+    library = sum(path.stat().st_size for path in core.rglob("*") if path.is_file())
+    everything = unzipped("runtime", "models", "builtin", "graph", "traces") + library
+    assert everything < LIMIT * 0.95
+
+
+@pytest.mark.parametrize(
+    "sink", ["", "xray", "https://otel.example/v1/traces", "http://localhost:4318/v1/traces"]
+)
+def test_spans_go_to_xray_or_to_a_collector(sink: str) -> None:
+    assert traces_of({"traces": sink, "traces_layer": COLLECTOR}.get).sink == sink
+
+
+@pytest.mark.parametrize(
+    "context",
+    [
+        {"traces": "jaeger"},
+        {"traces": "http://otel.example"},
+        {"traces_share": "2"},
+        {"traces_share": "all"},
+    ],
+)
+def test_what_is_no_collector_and_no_share_is_refused(context: dict[str, str]) -> None:
+    with pytest.raises(SystemExit):
+        traces_of(context.get)

@@ -1,0 +1,1 @@
+"""Pictures of the console, taken in a real browser of a made-up tenant."""

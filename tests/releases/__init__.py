@@ -1,0 +1,1 @@
+"""Data that each release has written, and the reader of it."""

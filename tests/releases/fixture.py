@@ -1,0 +1,52 @@
+"""The files in which the data of a release is kept: one value a line, as JSON."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+RELEASES = Path(__file__).parent
+TENANT = "of-a-release"
+TABLES = ("TenantsTable", "SessionsTable", "MemoriesTable")
+ITEMS, OBJECTS = "items.jsonl", "objects.jsonl"
+ANSWERS, JOBS = "answers.jsonl", "jobs.jsonl"
+TEMPLATES = "templates.json"
+ABSENT = "(absent)"
+MOVING = {"decay"}
+"""Fields that change with time alone."""
+LONG = 1_000
+"""Longer texts are kept as their digests."""
+
+
+def releases() -> list[str]:
+    """Return the versions of all releases whose data is kept, the oldest first."""
+    found = [folder.name for folder in RELEASES.iterdir() if (folder / ITEMS).is_file()]
+    return sorted(found, key=lambda version: [int(part) for part in version.split(".")[:3]])
+
+
+def lines(release: str, file: str) -> list[Any]:
+    return [json.loads(line) for line in (RELEASES / release / file).read_text().splitlines()]
+
+
+def shortened(value: Any) -> Any:
+    """The value with a digest in place of each long text."""
+    if isinstance(value, str) and len(value) > LONG:
+        return f"sha256:{hashlib.sha256(value.encode()).hexdigest()}"
+    if isinstance(value, dict):
+        return {name: shortened(each) for name, each in value.items()}
+    return [shortened(each) for each in value] if isinstance(value, list) else value
+
+
+def difference(kept: Any, found: Any, place: str = "") -> str | None:
+    """Return the first place at which `found` does not hold what was kept, or None. Fields that
+    only `found` has are new, and are no difference.
+    """
+    if isinstance(kept, dict) and isinstance(found, dict):
+        named = {name: value for name, value in kept.items() if name not in MOVING}
+        pairs = [(name, value, found.get(name, ABSENT)) for name, value in named.items()]
+    elif isinstance(kept, list) and isinstance(found, list) and len(kept) == len(found):
+        pairs = [(str(number), *each) for number, each in enumerate(zip(kept, found, strict=True))]
+    else:
+        return None if kept == found else f"{place}: {kept!r} was kept, {found!r} was found"
+    places = (difference(old, new, f"{place}.{name}") for name, old, new in pairs)
+    return next((each for each in places if each is not None), None)
