@@ -60,3 +60,15 @@ def test_the_record_of_a_topic_that_is_meant_is_found(
     memories = service.recall("Where does she belong?").memories
     found = {one.id: one.candidate.scores for one in memories}
     assert ("topic_key" in found.get(record.id, {})) == is_found
+
+
+@pytest.mark.parametrize(
+    "question", ["Where do I live?", "Wo wohne ich?", "Où est-ce que j'habite ?"]
+)
+def test_a_question_finds_a_fact_in_another_language_by_its_topic(
+    tmp_path: Path, question: str
+) -> None:
+    service = RecallService(tmp_path)
+    record = service.keep("Ich bin nach Altona gezogen", topic="residence")
+    service.index_all()
+    assert [one.id for one in service.recall(question).memories] == [record.id]
