@@ -38,6 +38,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.own_stack]
 LAYERS = sum(1 for folder in paths.LAYERS.iterdir() if folder.is_dir())
 GIGABYTE = 10**9
 SYNTHESIZED = "Synthesizing the stack"
+CANARY = '{"deploy": "canary"}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,19 +164,28 @@ def greeting(local: Local) -> str:
     return local.start(free_port())
 
 
-def test_the_printed_line_can_be_pasted(greeting: str) -> None:
-    line = re.search(r"^curl .*?^$", greeting, re.MULTILINE | re.DOTALL)
-    assert line is not None, greeting
-    done = subprocess.run(["bash", "-c", line[0]], check=True, capture_output=True, text=True)
-    assert json.loads(done.stdout)["messages"][0]["seq"] == 1
+def test_the_printed_lines_can_be_pasted(local: Local, greeting: str) -> None:
+    lines = re.findall(r"^    (.+)$", greeting, re.MULTILINE)
+    assert len(lines) == 2, greeting
+    there = {
+        "PALIMPSEST_URL": local.endpoint["url"],
+        "PALIMPSEST_API_KEY": local.endpoint["api_key"],
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)],
+        env=os.environ | there,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert "I am Sarah from Marketing." in done.stdout
 
 
-def test_a_start_ends_by_saying_where_the_docs_are_how_to_see_the_demo_and_which_model_answers(
+def test_a_start_ends_with_the_console_the_docs_the_demo_and_the_model_that_answers(
     greeting: str,
 ) -> None:
-    assert re.search(
-        r"^The API with examples: http://127\.0\.0\.1:\d+/\S+/v1/docs$", greeting, re.MULTILINE
-    )
+    assert re.search(r"^The API: +http://127\.0\.0\.1:\d+/\S+/v1/docs$", greeting, re.MULTILINE)
+    assert re.search(r"^Look at it: +http://\S+/v1/console$", greeting, re.MULTILINE)
     assert "make demo" in greeting
     assert (
         "No model answers: summaries and memories are the conversation's own sentences." in greeting
@@ -324,6 +334,7 @@ def test_a_drill_lost_conversations_are_restored_into_service(
     local.delete(tables["SessionsTable"], "lost")
     assert local.call("GET", "/v1/sessions/lost/messages")[0] == HTTPStatus.NOT_FOUND
 
+    (local.folder / CONTEXT_FILE).write_text(CANARY)
     kept = ("--serve", moments[-1], "--manifest", str(tmp_path / "rows"))
     done = local.run("infra.operate.restore", *kept)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -347,7 +358,7 @@ def test_a_drill_lost_conversations_are_restored_into_service(
 def test_functions_behind_aliases_answer_the_smoke_test_and_go_back_by_one_deployment(
     local: Local, greeting: str
 ) -> None:
-    (local.folder / CONTEXT_FILE).write_text('{"deploy": "canary"}')
+    (local.folder / CONTEXT_FILE).write_text(CANARY)  # as the drill has left it
     local.start()
     before, smoke, client = local.live_models, load("smoke"), local.place.client("lambda")
     assert len(before) == 3  # sessions, memories, summarize
@@ -365,7 +376,6 @@ def test_functions_behind_aliases_answer_the_smoke_test_and_go_back_by_one_deplo
     again = local.run("infra.operate.rollback").stdout
     assert again.endswith("is where it was before its last deployment.\n")
     (local.folder / CONTEXT_FILE).unlink()
-    local.start()
 
 
 def test_killed_in_the_middle_of_appends_it_has_what_was_acknowledged_before_the_last_snapshot(
