@@ -465,12 +465,9 @@ class Reached(TypedDict):
 
 class Recalled(TypedDict):
     memories: list[Found]
-<<<<<<< HEAD
     answerable: float
-=======
-    recall_id: str
->>>>>>> lead
     answer: str | None
+    recall_id: str
     citations: list[str]
     method: str | None
     degraded: list[str]

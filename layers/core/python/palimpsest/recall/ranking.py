@@ -36,14 +36,11 @@ class Ranked:
         """The logarithm of the odds that it answers."""
         return sum(self.terms.values())
 
-<<<<<<< HEAD
 
 MEANT = 0.5  # the score of a topic that the question means, which is near enough by itself
-=======
 DOUBT = 2
 """The number of opinions that weigh as much as doubt does. One opinion alone says little."""
 
->>>>>>> lead
 NONE_READ: Mapping[str, float] = MappingProxyType({})
 
 
