@@ -1,5 +1,6 @@
 """Puts into a built wheel the token tables, so that the installed library downloads nothing when it
-runs, the API's description, and the suite `palimpsest_testing`.
+runs, the API's description, the suite `palimpsest_testing`, and the sources of the deployment,
+which `palimpsest up` starts.
 """
 
 import sys
@@ -22,7 +23,7 @@ class Extras(BuildHookInterface):  # type: ignore[type-arg]
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if version == "editable":
             return
-        sys.path[:0] = [str(ROOT / "layers" / "runtime"), str(ROOT / "layers" / "testing")]
+        sys.path[:0] = [str(ROOT / "layers" / each) for each in ("runtime", "testing", "local")]
         import ranks
 
         package = ranks.build(ROOT / ".build" / "wheel")
@@ -32,5 +33,9 @@ class Extras(BuildHookInterface):  # type: ignore[type-arg]
         build_data["force_include"][str(written(ROOT / ".build" / "wheel" / "suite"))] = (
             "palimpsest_testing"
         )
+        from stack_archive import written as archived
+
+        archive = archived(ROOT / ".build" / "wheel" / "stack.zip")
+        build_data["force_include"][str(archive)] = "palimpsest_local/stack.zip"
         description = ROOT / "layers" / "description" / "python" / DESCRIPTION
         build_data["force_include"][str(description)] = DESCRIPTION

@@ -19,7 +19,7 @@ from infra.config import Choices, Stage, stack_name, tenant_jobs_at_once
 from infra.parts.accepted import accept
 from infra.parts.bedrock import grant_chat, grant_invoking, grant_reranking
 from infra.parts.canary import Canary
-from infra.parts.contents import ADD, EXPORTS, LIST, PASSING, READ, REMOVE, Contents
+from infra.parts.contents import ADD, EXPORTS, LIST, PASSING, READ, REMOVE, REVIEWS, Contents
 from infra.parts.http_api import HttpFront, asking
 from infra.parts.layers import Layers
 from infra.parts.monitoring import Monitoring
@@ -147,7 +147,7 @@ class Palimpsest(Stack):
                 ),  # models that callers may name
                 "MODELS_FROM": choices.bedrock.models_from,
                 "OPENAI_BASE_URL": choices.openai_base_url,
-                "BEDROCK_REGION": choices.bedrock.region,
+                "BEDROCK_REGION": choices.bedrock.region or self.region,
                 "BEDROCK_PROFILE": choices.bedrock.profile,
                 "BEDROCK_URL": choices.bedrock.url,
                 "RERANK_MODEL": choices.bedrock.reranker,
@@ -274,6 +274,7 @@ class Palimpsest(Stack):
         )
         self.contents.grant(memories.role, READ, ADD, LIST)
         self.contents.grant(memories.role, REMOVE, under=EXPORTS)
+        self.contents.grant(memories.role, REMOVE, under=REVIEWS)
         self.search.grant(memories.role, makes_indexes=False)
         return memories
 

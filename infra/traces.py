@@ -30,7 +30,7 @@ class Traces:
 def traces_of(context: Callable[[str], Any]) -> Traces:
     """Read from the CDK context where spans go."""
     sink, share = context("traces") or "", str(context("traces_share") or "1")
-    if sink and sink != XRAY and not sink.startswith(("https://", "http://localhost")):
+    if sink and sink != XRAY and not sink.startswith(("https://", "http://localhost:")):
         raise SystemExit(
             "The context `traces` is `xray`, or the address of a collector that begins with "
             "https:// or http://localhost."

@@ -139,18 +139,21 @@ def _api_key(place: Target, table: str) -> str:
 
 
 def _greet(url: str, key: str, *, seconds: float) -> None:
-    said = '[{"role":"user","content":"Hi! I am Sarah from Marketing."}]'
-    message = f'{{"user_id":"sarah","messages":{said},"context":{{}}}}'
+    is_clone = (paths.PROJECT / "examples").is_dir()
+    demo = "Watch a demo:       make demo\n" if is_clone else ""
+    install = "'./layers/client[cli]'" if is_clone else "'palimpsest-memory[cli]'"
     print(f"""
-Palimpsest is running after {seconds:.0f} s:  {url}
-This address and an API key are in {endpoint.file()}. Try it:
+Palimpsest is running after {seconds:.0f} s. Clients find its address and key in {endpoint.file()}.
 
-curl -s '{url}/v1/sessions/hello/messages' \\
-  -H 'Authorization: Bearer {key}' -H 'Content-Type: application/json' \\
-  -d '{message}'
+Look at it:         {url}/v1/console
+                    (key {key})
+{demo}The API:            {url}/v1/docs
 
-The API with examples: {url}/v1/docs
-A conversation to watch: make demo
+From Python, after pip install {install}:
+
+    from palimpsest_client import Palimpsest
+    print(Palimpsest().session("hello", user="sarah").say("I am Sarah from Marketing.").messages)
+
 {_model_in_use()}
 """)
 

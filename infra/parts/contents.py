@@ -23,6 +23,8 @@ EXPORTS = "exports/"
 """The prefix of exports. A removal also removes the exports that hold the removed data, even if no
 job removes them.
 """
+REVIEWS = "reviews/"
+"""The prefix of open reviews, which a request closes."""
 PASSING, PASSING_DAYS = "passing/", 30
 """The prefix of contents that wait to be extracted, and their days. They are removed after
 extraction. If extraction fails, they are kept as long as the failed job.

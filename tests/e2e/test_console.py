@@ -23,6 +23,7 @@ VIEWS = (
     "home",
     "users",
     "sessions",
+    "reviews",
     "jobs",
     "usage",
     "settings",
@@ -388,6 +389,30 @@ def test_a_recall_leads_to_the_message_that_it_found(page: Page, filled: Client)
     expect(found.get_by_role("meter", name="score")).to_be_visible()
     found.get_by_role("link", name="said in s1").click()
     expect(page.locator(".marked")).to_contain_text("My bicycle is green.")
+
+
+def test_feedback_opens_a_review_that_is_decided(page: Page, filled: Client) -> None:
+    search = {"query": "Hamburg", "mode": "keyword"}
+    eventually(lambda: filled("POST", "/v1/users/sarah/memories/search", search).json["memories"])
+    show(page, "users/sarah/recall")
+    page.get_by_label("Question").fill("Where does Sarah live?")
+    page.get_by_role("button", name="Recall", exact=True).click()
+    found = page.get_by_role("listitem").filter(has_text="Sarah lives in Hamburg.").first
+    found.get_by_role("button", name="Wrong").click()
+    expect(page.get_by_role("status")).to_contain_text("A review is open.")
+    show(page, "home")
+    page.get_by_role("link", name="1 open review").click()
+    review = page.get_by_role("list", name="Open reviews").get_by_role("listitem")
+    expect(review).to_contain_text("Sarah lives in Hamburg.")
+    assert axe.serious(page) == []
+    review.get_by_role("link", name="Edit it").click()
+    expect(page.get_by_role("button", name="Edit")).to_be_visible()
+    show(page, "reviews")
+    review.get_by_role("button", name="Keep it").click()
+    expect(page.get_by_text("No review is open.")).to_be_visible()
+    residence = {"topic_key": "residence"}
+    kept = filled("GET", "/v1/users/sarah/memories", query=residence).json["memories"]
+    assert [memory["content"] for memory in kept] == ["Sarah lives in Hamburg."]
 
 
 def test_it_works_by_keyboard_alone_and_forgets_the_key(page: Page) -> None:

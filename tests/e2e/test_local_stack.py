@@ -164,19 +164,28 @@ def greeting(local: Local) -> str:
     return local.start(free_port())
 
 
-def test_the_printed_line_can_be_pasted(greeting: str) -> None:
-    line = re.search(r"^curl .*?^$", greeting, re.MULTILINE | re.DOTALL)
-    assert line is not None, greeting
-    done = subprocess.run(["bash", "-c", line[0]], check=True, capture_output=True, text=True)
-    assert json.loads(done.stdout)["messages"][0]["seq"] == 1
+def test_the_printed_lines_can_be_pasted(local: Local, greeting: str) -> None:
+    lines = re.findall(r"^    (.+)$", greeting, re.MULTILINE)
+    assert len(lines) == 2, greeting
+    there = {
+        "PALIMPSEST_URL": local.endpoint["url"],
+        "PALIMPSEST_API_KEY": local.endpoint["api_key"],
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)],
+        env=os.environ | there,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert "I am Sarah from Marketing." in done.stdout
 
 
-def test_a_start_ends_by_saying_where_the_docs_are_how_to_see_the_demo_and_which_model_answers(
+def test_a_start_ends_with_the_console_the_docs_the_demo_and_the_model_that_answers(
     greeting: str,
 ) -> None:
-    assert re.search(
-        r"^The API with examples: http://127\.0\.0\.1:\d+/\S+/v1/docs$", greeting, re.MULTILINE
-    )
+    assert re.search(r"^The API: +http://127\.0\.0\.1:\d+/\S+/v1/docs$", greeting, re.MULTILINE)
+    assert re.search(r"^Look at it: +http://\S+/v1/console$", greeting, re.MULTILINE)
     assert "make demo" in greeting
     assert (
         "No model answers: summaries and memories are the conversation's own sentences." in greeting

@@ -1,4 +1,4 @@
-"""What axe-core finds wrong with a page for readers with disabilities."""
+"""Checks pages with axe-core, for readers with disabilities."""
 
 from typing import Any
 

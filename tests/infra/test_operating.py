@@ -640,6 +640,12 @@ def test_redriven_jobs_go_where_the_dispatcher_sends_new_ones() -> None:
 # The OpenAI key, and starting
 
 
+def test_a_stack_with_bedrocks_models_takes_no_key(place: Target) -> None:
+    openai_key.store(place, {}, "")
+    with pytest.raises(SystemExit, match="Bedrock"):
+        openai_key.store(place, {}, "sk-made-up")
+
+
 def test_the_openai_key_is_stored_encrypted_and_removed_again(place: Target) -> None:
     ssm, outputs = place.client("ssm"), {"OpenAiKeyParameter": "/palimpsest/test/openai-api-key"}
     openai_key.store(place, outputs, "sk-made-up")

@@ -61,6 +61,7 @@ def test_spans_go_to_xray_or_to_a_collector(sink: str) -> None:
     [
         {"traces": "jaeger"},
         {"traces": "http://otel.example"},
+        {"traces": "http://localhost.example/v1/traces"},
         {"traces_share": "2"},
         {"traces_share": "all"},
     ],

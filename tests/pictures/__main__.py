@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from palimpsest.api import site
-from playwright.sync_api import Browser, Page, Route, sync_playwright
+from playwright.sync_api import Browser, Error, Page, Route, sync_playwright
 
 from infra import paths
 from tests.e2e.stack import Client, Stack, eventually
@@ -32,6 +32,7 @@ VIEWS = {
     "graph": "users/sarah/graph",
     "jobs": "users/sarah/jobs",
     "sessions": "sessions",
+    "reviews": "reviews",
     "messages": "sessions/trip-to-lisbon",
     "context": "sessions/trip-to-lisbon/context",
     "compactions": "sessions/trip-to-lisbon/compactions",
@@ -45,6 +46,10 @@ def running(folder: Path) -> Stack:
     said = json.loads((folder / "endpoint.json").read_text())
     port = int(said["aws_endpoint"].rpartition(":")[2])
     return Stack(folder, "", port=port, url=said["url"], key=said["api_key"])
+
+
+def complain(error: Error) -> None:
+    print(f"The page failed: {error}")
 
 
 def served_here(route: Route) -> None:
@@ -65,7 +70,7 @@ def opened(browser: Browser, call: Client, *, width: int, scheme: Scheme) -> Pag
     page = context.new_page()
     page.set_default_timeout(60_000)
     page.on("console", lambda said: print(said.text) if said.type == "error" else None)
-    page.on("pageerror", print)
+    page.on("pageerror", complain)
     page.route("**/v1/console", served_here)
     page.goto(f"{call.url}/v1/console")
     page.get_by_label("API key").fill(call.key)
@@ -79,8 +84,12 @@ def show(page: Page, view: str) -> None:
     settled(page)
     match view.rpartition("/")[2]:
         case "sarah":
-            page.get_by_role("button", name="Sarah lives in Bremen.").first.click()
+            page.get_by_label("Importance").select_option("0.7")
+            settled(page)
+            page.get_by_role("columnheader", name="Since").get_by_role("button").click()
+            page.get_by_role("button", name="Sarah lives in Bremen.").click()
             page.get_by_role("button", name="History").click()
+            page.evaluate("scrollTo(0, 0)")
         case "recall":
             page.get_by_label("Question").fill("Where does Sarah live?")
             page.get_by_role("button", name="Recall", exact=True).click()

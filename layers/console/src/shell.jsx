@@ -9,6 +9,7 @@ import { Palette } from "./parts/palette.jsx";
 import { Home } from "./views/home.jsx";
 import { Jobs } from "./views/jobs.jsx";
 import { Playground } from "./views/playground.jsx";
+import { Reviews } from "./views/reviews.jsx";
 import { Session } from "./views/session/session.jsx";
 import { Sessions } from "./views/sessions.jsx";
 import { Settings } from "./views/settings.jsx";
@@ -19,7 +20,7 @@ import { Users } from "./views/users.jsx";
 const VIEWS = [
   { at: "home", name: "Home", icon: "home", View: Home }, { at: "users", name: "Users", icon: "users", View: Users },
   { at: "sessions", name: "Sessions", icon: "sessions", View: Sessions }, { at: "playground", name: "Playground", icon: "chat", View: Playground },
-  { at: "jobs", name: "Failed jobs", icon: "jobs", View: Jobs }, { at: "usage", name: "Usage", icon: "gauge", View: Usage },
+  { at: "reviews", name: "Reviews", icon: "reviews", View: Reviews }, { at: "jobs", name: "Failed jobs", icon: "jobs", View: Jobs }, { at: "usage", name: "Usage", icon: "gauge", View: Usage },
   { at: "settings", name: "Settings", icon: "settings", View: Settings },
 ];
 

@@ -44,6 +44,11 @@ COMMANDS = {
     "export",
     "import",
     "jobs",
+    "feedback",
+    "reviews",
+    "eval",
+    "up",
+    "down",
     "erase",
     "mcp",
     "usage",
@@ -78,7 +83,7 @@ def test_every_command_is_there_with_help_and_completion() -> None:
     } == COMMANDS
     assert all(name in told for name in COMMANDS)
     assert "--install-completion" in told
-    for name in COMMANDS - {"mcp"}:  # which speaks JSON alone
+    for name in COMMANDS - {"mcp", "up", "down"}:  # which speak for themselves
         assert "--json" in said(name, "--help"), name
 
 
@@ -89,6 +94,41 @@ def test_users_are_listed_a_memory_is_edited_and_a_preference_is_set() -> None:
     assert found("prefer", "units", '{"length": "m"}')[0]["value"] == {"length": "m"}
     assert found("prefer", "language", "German")[0]["value"] == "German"
     assert {each["key"] for each in found("prefer")} == {"units", "language"}
+
+
+def test_a_recall_shows_source_day_and_reasons_and_takes_feedback(memory: Palimpsest) -> None:
+    memory.session("s1", user="sarah").append("I live in Bremen.")
+    memory.session("s1").extract().wait()
+    told = said("recall", "Where does Sarah live?", "--explain")
+    day = next(memory.user("sarah").memories())["valid_from"][:10]
+    assert re.search(rf"I live in Bremen\. .* {day} +s1 #1 ", told), told
+    assert re.search(r"constant [+-]\d", told), told
+    recall = re.search(r"recall: (rec_\w+)", told)
+    assert recall is not None
+    (known,) = found("memories")
+    given = found("feedback", recall[1], "--wrong", known["id"], "--missing", "My street.")
+    assert given["counted"] == [known["id"]]
+    assert {each["kind"] for each in found("reviews")} == {"wrong", "missing"}
+    for each in given["reviews"]:
+        found("reviews", "--close", each)
+    assert found("reviews") == []
+    assert CliRunner().invoke(app, ["feedback", recall[1]]).exit_code == 2
+
+
+def test_profiles_have_addresses_and_keys_of_their_own(
+    served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("PALIMPSEST_PROFILE", "PALIMPSEST_URL", "PALIMPSEST_API_KEY"):
+        monkeypatch.setenv(name, "")  # so that they are restored after the test
+    login = ("login", "--url", served.url, "--key", KEY)
+    assert "profiles/work.json" in said("--profile", "work", *login)
+    assert json.loads(said("--profile", "work", "users", "--json")) == []
+    missing = CliRunner().invoke(app, ["--profile", "home", "users"])
+    assert "palimpsest --profile home login" in str(missing.exception)
+    wrong = CliRunner().invoke(app, ["--profile", "../x", "users"])
+    assert "letters, digits" in str(wrong.exception)
+    monkeypatch.setenv("PALIMPSEST_PROFILE", "")
+    assert isinstance(CliRunner().invoke(app, ["users"]).exception, errors.NotConfigured)
 
 
 def test_short_help_is_shown() -> None:

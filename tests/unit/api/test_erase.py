@@ -32,6 +32,8 @@ def known(call: Client, service: Service) -> Client:
     service.drain()
     call.save({"type": "fact", "content": "lives in Paris", "topic_key": "city"}, "has a dog")
     service.brought_up_to_date()
+    saved = call("GET", f"{USER}/memories").json["memories"][0]["id"]
+    call("POST", f"{USER}/recalls/rec_1/feedback", {"wrong": [saved], "missing": "a secret wish"})
     call.append("old", "fact: was said last")
     call("POST", "/v1/sessions/old/extract", {})
     return call
@@ -47,6 +49,7 @@ def everything(call: Client) -> dict[str, Any]:
             "sessions"
         ],
         "memories": call("GET", f"{USER}/memories").json["memories"],
+        "reviews": call("GET", f"{USER}/reviews").json["reviews"],
         "counts": call("GET", USER).json["memories"]["total"],
         "users": call("GET", "/v1/users").json["users"],
         "recall": call("POST", f"{USER}/recall", query).json["memories"],

@@ -44,6 +44,11 @@ MAKING: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
         EVENT,
         {"memories": [{"type": "fact", "content": "likes tea"}]},
     ),
+    "give_feedback": (
+        "POST /v1/users/sarah/recalls/rec_1/feedback",
+        {"missing": "My street."},
+        {"missing": "My town."},
+    ),
     "revert_memory": (f"POST {SAVE}/{OLD}/revert", {}, {"wait": 1}),
     "forget_memories": (
         f"POST {SAVE}/forget",

@@ -326,6 +326,10 @@ def test_a_tool_describes_what_its_operation_takes() -> None:
         "created_after": "2026-01-01T00:00:00Z",
         "created_before": "2026-01-01T00:00:00Z",
         "session_id": "s",
+        "recall_id": "rec_1",
+        "useful": ["m"],
+        "wrong": ["m"],
+        "missing": "x",
     }
     for name, tool in mcp_tools.TOOLS.items():
         properties = dict(tool.schema["properties"])

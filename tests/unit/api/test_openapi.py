@@ -161,6 +161,8 @@ def test_a_body_is_required_where_none_would_be_refused(call: Client) -> None:
         "session_id": "s",
         "user_id": "sarah",
         "memory_id": "mem_0",
+        "recall_id": "rec_0",
+        "review_id": "rev_0",
         "mem0_id": "mem_0@sarah",
         "fact_id": "f",
         "entity_id": "e",

@@ -17,6 +17,7 @@ PREFERENCES = "/v1/users/sarah/preferences"
 GRAPH = "/v1/users/sarah/graph"
 MEM0 = "/compat/mem0/memories"
 TEA = {"type": "fact", "content": "likes tea", "topic_key": "drink"}
+RATED = "POST /v1/users/sarah/recalls/rec_1"
 WRITES: dict[str, tuple[str, dict[str, Any] | None, int]] = {
     "create_session": ("POST /v1/sessions", {"session_id": "empty", "user_id": "sarah"}, 200),
     "replace_session": ("PUT /v1/sessions/s", {"memory": {"max_tokens": 9_000}}, 200),
@@ -81,6 +82,8 @@ WRITES: dict[str, tuple[str, dict[str, Any] | None, int]] = {
     "mem0_update": (f"PUT {MEM0}/ID@sarah", {"metadata": {"seen": True}}, 200),
     "mem0_delete": (f"DELETE {MEM0}/ID@sarah", None, 200),
     "mem0_delete_all": (f"DELETE {MEM0}?user_id=sarah", None, 200),
+    "give_feedback": (f"{RATED}/feedback", {"useful": ["mem_0"], "missing": "More"}, 200),
+    "close_review": ("DELETE /v1/users/sarah/reviews/REVIEW", None, 200),
     "retry_job": ("POST /v1/jobs/JOB/retry", {}, 202),
 }
 ONCE = (
@@ -90,6 +93,7 @@ ONCE = (
     "delete_preference",
     "delete_entity",
     "delete_relationship",
+    "close_review",
 )
 """What is gone after the first call."""
 
@@ -148,7 +152,8 @@ def stored(service: Service, secret: str) -> dict[str, str]:
     service.fail(job := service.outbox[-1])
     service.delivered = len(service.outbox)
     service.work_while_waiting()
-    return {"ID": new["id"], "OLD": old["id"], "JOB": job.id}
+    (review,) = call("POST", f"{RATED.split()[1]}/feedback", {"missing": secret}).json["reviews"]
+    return {"ID": new["id"], "OLD": old["id"], "JOB": job.id, "REVIEW": review}
 
 
 def test_every_operation_that_needs_write_alone_is_tried() -> None:

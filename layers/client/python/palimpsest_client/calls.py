@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import random
 import re
+import sys
 import uuid
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
@@ -158,6 +159,7 @@ def call(
     decodes paths and could read another path.
     """
     headers = {"Idempotency-Key": key or uuid.uuid4().hex} if method in KEYED else {}
+    headers |= _trace()
     given = body if body is None or method in CHANGING else _without_none(body)
     place = "/v1/" + "/".join(quote(checked_id(str(each)), safe="") for each in path)
     request = Send(method, place, given, _as_query(query or {}), headers)
@@ -192,6 +194,20 @@ def call(
     if not isinstance(sent.body, dict):
         raise NotTheService(sent.address, "its answer isn't a JSON object")
     return sent.body
+
+
+def _trace() -> dict[str, str]:
+    """Return the header `traceparent` with the program's present span, if the program traces with
+    OpenTelemetry. Otherwise nothing is loaded for it.
+    """
+    trace: Any = sys.modules.get("opentelemetry.trace")
+    if trace is None:
+        return {}
+    span = trace.get_current_span().get_span_context()
+    if not span.is_valid:
+        return {}
+    parent = f"00-{span.trace_id:032x}-{span.span_id:016x}-{int(span.trace_flags):02x}"
+    return {"traceparent": parent}
 
 
 def checked_id(value: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
@@ -29,6 +30,9 @@ LOST = (
     httpx2.DecodingError,
 )
 """Errors after which it is unknown whether the call arrived, or whose answer can't be read."""
+PROFILE = "PALIMPSEST_PROFILE"
+"""The environment variable that names a profile of `palimpsest login`."""
+NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 LOCAL = Path(".local", "endpoint.json")
 """The file that the local stack writes into the folder of the project."""
 
@@ -40,28 +44,40 @@ class Endpoint:
 
 
 def login_file() -> Path:
-    """Return the file in which `palimpsest login` keeps address and key."""
+    """Return the file in which `palimpsest login` keeps address and key. Each profile, which
+    `PALIMPSEST_PROFILE` names, has a file of its own. Raises `NotConfigured` for a name that is not
+    one of a file.
+    """
     base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
-    return Path(base) / "palimpsest" / "endpoint.json"
+    profile = os.environ.get(PROFILE)
+    if not profile:
+        return Path(base) / "palimpsest" / "endpoint.json"
+    if not NAME.fullmatch(profile):
+        raise NotConfigured("The name of a profile has letters, digits, `-` and `_` only.")
+    return Path(base) / "palimpsest" / "profiles" / f"{profile}.json"
 
 
 def find(url: str | None = None, api_key: str | None = None) -> Endpoint:
     """Return the endpoint. It comes from the arguments, else from `PALIMPSEST_URL` and
     `PALIMPSEST_API_KEY`, else from `.local/endpoint.json` in this folder or one above it, else from
-    the file that `palimpsest login` wrote. A key from a file is only sent to that file's address.
+    the file that `palimpsest login` wrote. With `PALIMPSEST_PROFILE`, only that profile's file is
+    read. A key from a file is only sent to that file's address.
 
     Raises `NotConfigured`.
     """
-    url, api_key = (
-        url or os.environ.get("PALIMPSEST_URL"),
-        api_key or os.environ.get("PALIMPSEST_API_KEY"),
-    )
+    if not os.environ.get(PROFILE):
+        url = url or os.environ.get("PALIMPSEST_URL")
+        api_key = api_key or os.environ.get("PALIMPSEST_API_KEY")
     stored = None if url and api_key else _stored()
     if url and not api_key and stored and stored.url.rstrip("/") != url.rstrip("/"):
         stored = None
     if stored:
         url, api_key = url or stored.url, api_key or stored.api_key
     if not url or not api_key:
+        if profile := os.environ.get(PROFILE):
+            raise NotConfigured(
+                f"There is no profile {profile!r}: `palimpsest --profile {profile} login` makes it."
+            )
         missing = "PALIMPSEST_API_KEY" if url else "PALIMPSEST_URL"
         raise NotConfigured(
             f"{missing} is not set, and there is no {LOCAL} here: give url and api_key, set "
@@ -79,7 +95,8 @@ def find(url: str | None = None, api_key: str | None = None) -> Endpoint:
 
 def _stored() -> Endpoint | None:
     here = Path.cwd()
-    for file in (*(folder / LOCAL for folder in (here, *here.parents)), login_file()):
+    local = [] if os.environ.get(PROFILE) else [each / LOCAL for each in (here, *here.parents)]
+    for file in (*local, login_file()):
         if file.is_file():
             try:
                 known = json.loads(file.read_text())

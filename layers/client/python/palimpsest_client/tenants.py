@@ -11,6 +11,7 @@ from palimpsest_client.types import (
     Health,
     ListedJob,
     ListedUser,
+    Review,
     Session,
     StaticFact,
     TenantSettings,
@@ -59,6 +60,10 @@ class TenantCalls:
         that is None means for ever. Needs the scope `admin`.
         """
         return call("PUT", "settings", body=settings)
+
+    def reviews(self, *, limit: int | None = None) -> Listing[Review]:
+        """List the open reviews of all users."""
+        return Listing(("reviews",), "reviews", {}, limit)
 
     def usage(
         self, /, *, by: str = "day", limit: int | None = None, **period: str | None

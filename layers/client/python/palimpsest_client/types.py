@@ -138,6 +138,13 @@ class Expires(TypedDict):
     until: str
 
 
+class FeedbackTaken(TypedDict):
+    recall_id: str
+    counted: list[str]
+    ignored: list[str]
+    reviews: list[str]
+
+
 class Filter(TypedDict):
     types: NotRequired[list[Literal["fact", "event", "instruction", "task", "preference"]]]
     min_importance: NotRequired[float | None]
@@ -458,6 +465,7 @@ class Reached(TypedDict):
 
 class Recalled(TypedDict):
     memories: list[Found]
+    recall_id: str
     answer: str | None
     citations: list[str]
     method: str | None
@@ -495,6 +503,26 @@ class RedactionReceipt(TypedDict):
 class RetentionJob(TypedDict):
     job_id: str
     state: Literal["pending", "running", "done", "failed"]
+
+
+class Review(TypedDict):
+    id: str
+    user_id: str
+    kind: Literal["wrong", "missing"]
+    recall_id: str
+    created_at: str
+    memory: ReviewedMemory | None
+    missing: str | None
+
+
+class ReviewedMemory(TypedDict):
+    id: str
+    type: Literal[
+        "fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"
+    ]
+    content: str
+    topic_key: str | None
+    valid_from: str
 
 
 class SavedMemory(TypedDict):
@@ -676,6 +704,9 @@ class Used(TypedDict):
     chat_tokens_out: int
     chat_cost_usd: float
     chat_unpriced_calls: int
+    feedback_useful: int
+    feedback_wrong: int
+    feedback_missing: int
 
 
 class User(TypedDict):

@@ -14,12 +14,14 @@ from palimpsest_client.said import Said, message_of, parts
 from palimpsest_client.types import (
     AnyFilter,
     Deleted,
+    FeedbackTaken,
     Filter,
     Found,
     Memory,
     NamedUser,
     Preference,
     Recalled,
+    Review,
     SavedMemory,
     Session,
     ToolResult,
@@ -104,6 +106,29 @@ class UserCalls(GraphCalls):
             "similarity": similarity,
         }
         return call("POST", "users", self.id, "recall", body=body)
+
+    def feedback(
+        self,
+        recall_id: str,
+        *,
+        useful: Sequence[str] = (),
+        wrong: Sequence[str] = (),
+        missing: str | None = None,
+    ) -> Steps[FeedbackTaken]:
+        """Say which memories of a recall were useful or wrong (ids), and what was missing. This
+        moves their rank in later recalls a little, and hides none. `wrong` and `missing` open
+        reviews. A later opinion on the same recall replaces an earlier one.
+        """
+        body = {"useful": list(useful), "wrong": list(wrong), "missing": missing}
+        return call("POST", "users", self.id, "recalls", recall_id, "feedback", body=body)
+
+    def reviews(self, *, limit: int | None = None) -> Listing[Review]:
+        """List the user's open reviews."""
+        return Listing(("users", self.id, "reviews"), "reviews", {}, limit)
+
+    def close_review(self, review_id: str) -> Steps[Deleted]:
+        """Close a review. The memory does not change. Raises `ReviewNotFound`."""
+        return call("DELETE", "users", self.id, "reviews", review_id)
 
     def search(
         self,

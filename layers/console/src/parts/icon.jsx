@@ -1,11 +1,11 @@
 import {
-  ArrowDown, ArrowUp, BookOpen, Check, ChevronDown, ChevronLeft, ChevronRight, Copy, Gauge, House, KeyRound, ListChecks, LogOut, Menu, MessageCircle,
+  ArrowDown, ArrowUp, BookOpen, Check, ClipboardCheck, ChevronDown, ChevronLeft, ChevronRight, Copy, Gauge, House, KeyRound, ListChecks, LogOut, Menu, MessageCircle,
   MessagesSquare, Minus, Monitor, Moon, Plus, RefreshCw, Search, Settings, Sun, Trash2, TriangleAlert, Users, X,
 } from "lucide";
 
 const ICONS = {
   alert: TriangleAlert, back: ChevronLeft, book: BookOpen, chat: MessageCircle, check: Check, close: X, copy: Copy, dark: Moon, down: ArrowDown,
-  gauge: Gauge, home: House, jobs: ListChecks, key: KeyRound, leave: LogOut, less: Minus, light: Sun, menu: Menu, more: Plus, next: ChevronRight,
+  gauge: Gauge, reviews: ClipboardCheck, home: House, jobs: ListChecks, key: KeyRound, leave: LogOut, less: Minus, light: Sun, menu: Menu, more: Plus, next: ChevronRight,
   open: ChevronDown, refresh: RefreshCw, search: Search, sessions: MessagesSquare, settings: Settings, system: Monitor, trash: Trash2, up: ArrowUp,
   users: Users,
 };

@@ -45,6 +45,7 @@ export function Home() {
   useTitle("Home");
   const counted = useCounted();
   const usage = useAnswer("/usage", { by: "day", limit: 100 });
+  const reviews = usePages("/reviews", "reviews", { limit: 100 });
   const failed = usePages("/jobs", "jobs", { state: "failed", limit: 100 });
   return (
     <>
@@ -58,7 +59,7 @@ export function Home() {
         <Used usage={usage} />
         <Latency />
       </ul>
-      <Attention failed={failed.rows} />
+      <Attention failed={failed.rows} reviews={reviews} />
       <div class="halves">
         <Latest users={counted.answer?.rows} />
         <Days usage={usage} />
@@ -115,11 +116,14 @@ function Latency() {
   return <Figure name="p95" value={p95 == null ? "–" : `${Math.round(p95)} ms`} note={`of ${plural(times.length, "call")} of this page`} />;
 }
 
-const Attention = ({ failed }) =>
-  failed.length > 0 && (
+const Attention = ({ failed, reviews }) =>
+  (failed.length > 0 || reviews.rows.length > 0) && (
     <section class="panel">
       <h2>Needs a look</h2>
       <ul class="rows">
+        {reviews.rows.length > 0 && (
+          <li><Badge hue="yellow">feedback</Badge><a href={link("reviews")}>{plural(reviews.rows.length, "open review")}{reviews.next ? " or more" : ""}</a></li>
+        )}
         {failed.slice(0, LATEST).map((job) => (
           <li key={job.job_id}>
             <Badge>failed</Badge> <strong>{job.kind}</strong>
@@ -127,8 +131,8 @@ const Attention = ({ failed }) =>
             <code>{job.error}</code> <Time of={job.created_at} as="ago" />
           </li>
         ))}
+        {failed.length > LATEST && <li><a href={link("jobs")}>All failed jobs</a></li>}
       </ul>
-      <a href={link("jobs")}>All failed jobs</a>
     </section>
   );
 

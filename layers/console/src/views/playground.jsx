@@ -59,7 +59,7 @@ function useTyped(text, look) {
 function Chat({ user, session, isOwn }) {
   const [draft, write] = useState("");
   const { messages, isNew, refresh, error } = useConversation(session, isOwn);
-  const recalled = useTyped(draft, (query) => api("POST", `/users/${segment(user)}/recall`, { body: { query, k: 6 } }));
+  const recalled = useTyped(draft, (query) => api("POST", `/users/${segment(user)}/recall`, { body: { query, k: 5 } }));
   return (
     <div class="playground">
       <section class="panel chat" aria-label="Conversation">

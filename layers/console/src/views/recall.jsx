@@ -30,12 +30,12 @@ export function Recall({ user }) {
         <label class="check"><input type="checkbox" name="answer" /> Answer it</label>
         <button disabled={busy}><Icon name="search" /> Recall</button>
       </form>
-      {found && <Recalled found={found} />}
+      {found && <Recalled key={found.recall_id} user={user} found={found} />}
     </>
   );
 }
 
-function Recalled({ found }) {
+function Recalled({ user, found }) {
   const scale = scaleOf(found.trace?.ranking ?? []);
   const cut = (found.trace?.ranking ?? []).filter((place) => place.cut);
   return (
@@ -49,12 +49,29 @@ function Recalled({ found }) {
         {found.memories.map((memory) => (
           <li class="panel" key={memory.id}>
             <Result memory={memory} />
+            {memory.type !== "message" && <Feedback user={user} recall={found.recall_id} memory={memory.id} />}
             <Places place={scale.places[memory.id]} scale={scale} />
           </li>
         ))}
       </ol>
       {cut.length > 0 && <Cut ranking={cut} scale={scale} />}
     </>
+  );
+}
+
+/** Says whether a memory helped. A wrong one opens a review. */
+function Feedback({ user, recall, memory }) {
+  const [act, busy] = useAct();
+  const [given, set] = useState(null);
+  const path = `/users/${segment(user)}/recalls/${segment(recall)}/feedback`;
+  const give = (opinion, done) => async () => {
+    if (await act(() => api("POST", path, { body: { [opinion]: [memory] } }), done)) set(opinion);
+  };
+  return (
+    <div class="bar" role="group" aria-label="Feedback">
+      <button class="small" disabled={busy} aria-pressed={given === "useful"} onClick={give("useful", "It ranks a little higher now.")}>Useful</button>
+      <button class="small" disabled={busy} aria-pressed={given === "wrong"} onClick={give("wrong", "A review is open.")}>Wrong</button>
+    </div>
   );
 }
 

@@ -32,9 +32,13 @@ COUNTS = (
     "chat_tokens_out",
     "chat_cost_nano_usd",
     "chat_unpriced",
+    "feedback_useful",
+    "feedback_wrong",
+    "feedback_missing",
 )
 """The counts of a row. `bytes` counts messages as they arrived. `unpriced` counts calls whose price
 is not known. The counts `chat_…` are of calls that callers made of their own models, and reported.
+`feedback_…` count opinions on memories of recalls.
 """
 
 

@@ -198,6 +198,9 @@ USAGE: Json = {
             "chat_tokens_out": 21400,
             "chat_cost_usd": 0.11680,
             "chat_unpriced_calls": 0,
+            "feedback_useful": 3,
+            "feedback_wrong": 1,
+            "feedback_missing": 0,
         }
     ],
     "next_cursor": None,

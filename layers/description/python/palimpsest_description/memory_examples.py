@@ -135,6 +135,16 @@ MEM0_MEMORY: Json = {
     "created_at": "2026-01-05T09:00:00.000Z",
     "updated_at": "2026-01-05T09:00:00.000Z",
 }
+RECALL = "rec_0a1b2c3d4e5f60718293a4b5c6d7e8f9"
+REVIEW: Json = {
+    "id": "rev_5d6e7f8091a2b3c4d5e6f708192a3b4c",
+    "user_id": "sarah",
+    "kind": "wrong",
+    "recall_id": RECALL,
+    "created_at": "2026-01-06T09:00:00.000Z",
+    "memory": {name: MEMORY[name] for name in ("id", "type", "content", "topic_key", "valid_from")},
+    "missing": None,
+}
 ANSWERS: dict[str, Json] = {
     "Memory": MEMORY,
     "SavedMemories": {"memories": [{**MEMORY, "outcome": "created"}]},
@@ -142,7 +152,15 @@ ANSWERS: dict[str, Json] = {
     "MemoryVersions": {"versions": [MEMORY, SUPERSEDED], "next_cursor": None},
     "Deleted": {"id": MEMORY["id"], "deleted": True},
     "FoundMemories": {"memories": [FOUND]},
+    "FeedbackTaken": {
+        "recall_id": RECALL,
+        "counted": [MEMORY["id"]],
+        "ignored": [],
+        "reviews": [REVIEW["id"]],
+    },
+    "ReviewPage": {"reviews": [REVIEW], "next_cursor": None},
     "Recalled": {
+        "recall_id": RECALL,
         "answer": "Sarah works in Marketing.",
         "citations": [MEMORY["id"]],
         "method": "model",
@@ -280,6 +298,7 @@ REQUESTS: dict[str, Json] = {
         '{"kind":"user","user_id":"sarah"}\n'
     },
     "UserImport": {"format": "mem0", "data": {"results": [{"id": "1", "memory": "Likes tea."}]}},
+    "FeedbackBody": {"useful": [MEMORY["id"]], "missing": "That Sarah moved to Bremen in May."},
     "UserNaming": {"name": "Sarah", "aliases": ["sj", "Sarah J."]},
     "Mem0Add": {
         "messages": [{"role": "user", "content": "I work in Marketing."}],

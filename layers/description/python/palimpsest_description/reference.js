@@ -7,6 +7,7 @@ const operations = new Map(); // the id of each operation in the page, by the te
 
 function dress() {
   reference.setAttribute("theme", dark.matches ? "dark" : "light");
+  reference.setAttribute("primary-color", dark.matches ? "#f2a871" : "#8a3f12");
   // A narrow page has no navigation beside it, so it lists all operations, folded.
   reference.setAttribute("render-style", narrow.matches ? "view" : "focused");
 }

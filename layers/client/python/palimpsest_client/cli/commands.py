@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -15,10 +16,10 @@ import typer
 from palimpsest_client import errors
 from palimpsest_client.blocking import Palimpsest
 from palimpsest_client.calls import MISREAD
-from palimpsest_client.cli import files, people, shown, stdio
+from palimpsest_client.cli import evaluation, files, local, people, recalls, shown, stdio
 from palimpsest_client.cli.mcp_clients import ClientName, Server, configuration, file_of
 from palimpsest_client.cli.options import MEMORY, AnyUser, AsJson, MemoryId, Most, SessionId, User
-from palimpsest_client.connection import TIMEOUT, find, login_file, options
+from palimpsest_client.connection import PROFILE, TIMEOUT, find, login_file, options
 from palimpsest_client.sessions import id_for
 
 app = typer.Typer(
@@ -45,14 +46,18 @@ def _installed() -> str:
 @app.callback()
 def _palimpsest(
     *,
-    version_: Annotated[
+    profile: Annotated[
+        str | None, typer.Option(help="Use the address and key of this `login`.", envvar=PROFILE)
+    ] = None,
+    version_: Annotated[  # noqa: ARG001 - typer answers it
         bool,
         typer.Option(
             "--version", callback=_version, is_eager=True, help="Show the version of the client."
         ),
     ] = False,
 ) -> None:
-    pass
+    if profile is not None:
+        os.environ[PROFILE] = profile
 
 
 def run() -> None:
@@ -228,24 +233,16 @@ def recall(
     as_of: Annotated[
         str | None, typer.Option(help="Show the memories of that time (RFC 3339).")
     ] = None,
+    explain: Annotated[bool, typer.Option(help="Show why each memory has its rank.")] = False,
     json_: AsJson = False,
 ) -> None:
     """Find the memories that answer a question."""
-    found = Palimpsest().user(user).recall(query, k=k, answer=answer or None, as_of=as_of)
+    sarah = Palimpsest().user(user)
+    found = sarah.recall(query, k=k, answer=answer or None, as_of=as_of, explain=explain or None)
     if json_:
         shown.as_json(found)
-        return
-    columns = {
-        "score": "score",
-        "memory": "content",
-        "type": "type",
-        "found by": "found_by",
-        "said by": "speaker",
-        "when": "when",
-        "id": "id",
-    }
-    shown.rows(found["memories"], columns, json_wanted=False)
-    shown.facts({"answer": found["answer"], "degraded": found["degraded"]}, json_wanted=False)
+    else:
+        recalls.show(found)
 
 
 @app.command()
@@ -351,6 +348,11 @@ def edit(memory: MemoryId, content: str, user: User, json_: AsJson = False) -> N
 
 
 app.command()(people.users)
+app.command()(local.up)
+app.command()(local.down)
+app.command()(recalls.feedback)
+app.command()(recalls.reviews)
+app.command(name="eval")(evaluation.eval_)
 app.command()(people.prefer)
 app.command()(files.ingest)
 app.command(name="export")(files.export_)

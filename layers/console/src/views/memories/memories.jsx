@@ -1,11 +1,12 @@
 // A user's memories: a table to sort, filter and search, where each opens in its place.
 
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { submitted, useAct, usePages } from "../../answers.js";
 import { api, segment } from "../../api.js";
 import { Field, Select, same } from "../../parts/fields.jsx";
 import { Icon } from "../../parts/icon.jsx";
 import { Empty, More, Table } from "../../parts/lists.jsx";
+import { announce } from "../../parts/outcome.jsx";
 import { Badge, Share, Time, Topic } from "../../parts/words.jsx";
 import { Forgetting } from "./forgetting.jsx";
 import { Memory } from "./memory.jsx";
@@ -52,7 +53,9 @@ export function Memories({ user, query }) {
   const [found, show] = useState(null);
   const [open, expand] = useState(query.get("memory"));
   const toggle = (id) => expand(open === id ? null : id);
-  const rows = found ?? pages.rows;
+  const named = useNamed(root, query.get("memory"));
+  const listed = named ? [named, ...pages.rows.filter((memory) => memory.id !== named.id)] : pages.rows;
+  const rows = found ?? listed;
   const detail = (memory) =>
     open === memory.id && <Memory root={root} memory={memory} changed={pages.again} close={() => expand(null)} />;
   return (
@@ -70,6 +73,15 @@ export function Memories({ user, query }) {
       {!found && <More pages={pages} empty="No memory fits." />}
     </>
   );
+}
+
+/** The memory that the address names, so that it is shown on whatever page of the list it is. */
+function useNamed(root, id) {
+  const [memory, set] = useState(null);
+  useEffect(() => {
+    if (id) api("GET", `${root}/${segment(id)}`).then(set, (error) => announce(error.message, true));
+  }, [root, id]);
+  return memory;
 }
 
 function Searching({ root, show, found }) {

@@ -126,6 +126,8 @@ class HttpApp:
             span.note("http.request.method", seen["method"])
             span.note("http.route", seen.get("route") or "")
             span.note("http.response.status_code", int(answer["statusCode"]))
+            if answer["statusCode"] >= HTTPStatus.INTERNAL_SERVER_ERROR:
+                span.note("error.type", str(answer["statusCode"]))
         answer["headers"] = {**SECURITY, **answer["headers"]}
         if self._is_embedded:
             return answer

@@ -40,6 +40,7 @@ RESOURCES: Mapping[Function, tuple[str, ...]] = {
         "resources.vectors",
         "resources.graph.operations",
         "resources.recall",
+        "resources.feedback",
         "mcp.server",
         "compat.mem0.operations",
         "resources.static_facts",

@@ -43,6 +43,9 @@ MAX_METADATA_TERMS = 64
 
 MAX_ALSO = 8
 
+USEFUL, WRONG = "+", "-"
+"""The last characters of opinions."""
+
 MOST_DRAWN = 16  # most relationships that a record lists as drawn from it
 
 _FIRST_PERSON = re.compile(r"\b(?:I|[Mm]y|[Mm]ine)\b")
@@ -116,6 +119,7 @@ class Record:
     time_unit: str = "day"  # "day", "week", "month" or "year": how exact that time is
     rests_on: tuple[str, ...] = ()  # ids of the records that it rests on
     speaker: str | None = None  # the speaker; None: the user, or the caller who stored it
+    opinions: tuple[str, ...] = ()  # what recalls' callers thought of it (memory/opinions.py)
     index_state: IndexState = "pending"
     version: int = (
         1  # of the stored item and its search document: starts at the time, grows with every change

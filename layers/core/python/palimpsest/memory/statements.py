@@ -214,7 +214,7 @@ def edited(
             source=replace(record.source, quote=None),
             prompt_hash=None,
         )
-        newer = replace(newer, embedding=None)
+        newer = replace(newer, embedding=None, opinions=())
     return replace(record, topic_key=topic), newer
 
 

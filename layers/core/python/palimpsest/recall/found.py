@@ -31,7 +31,9 @@ class Candidate:
     topic, `outdated_by` is the key of the topic's current record. `says` tells whether a message
     states something, or only asks or greets. `words` is the number of its different words, and
     `own_words` the number of its words for its speaker. `speaker` is the role of a message, None
-    for a record. `by_words` is true for a task, which has no vector. `is_over` is
+    for a record. `opinions` are what
+    callers thought of a record in earlier recalls. `by_words` is true for a task, which has no
+    vector. `is_over` is
     true for a task whose session has ended, for what was due long ago, for what has ended, and for
     what rests on something that has changed.
     """
@@ -51,6 +53,7 @@ class Candidate:
     words: int = 0
     own_words: int = 0
     speaker: str | None = None
+    opinions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from palimpsest.memory.record import USEFUL
 from palimpsest.recall.found import Candidate, Retriever, Scores
 from palimpsest.recall.freshness import freshness
 from palimpsest.recall.ranker import Rankers, learned, likelihood
@@ -30,6 +31,9 @@ class Ranked:
     signals: Mapping[Signal, float] = field(default_factory=dict)
     terms: Mapping[str, float] = field(default_factory=dict)
 
+
+DOUBT = 2
+"""The number of opinions that weigh as much as doubt does. One opinion alone says little."""
 
 NONE_READ: Mapping[str, float] = MappingProxyType({})
 
@@ -81,8 +85,15 @@ def _given_terms(
         "period": weights.period * nearness,
         "days": weights.days * nearness * states,
         "over": weights.over * candidate.is_over,
+        "feedback": weights.feedback * _standing(candidate.opinions),
     }
     return {name: term for name, term in terms.items() if term}
+
+
+def _standing(opinions: Sequence[str]) -> float:
+    """How good the opinions are together, from -1 to 1. Without opinions it is 0."""
+    useful = sum(each.endswith(USEFUL) for each in opinions)
+    return (2 * useful - len(opinions)) / (len(opinions) + DOUBT)
 
 
 def near_enough(

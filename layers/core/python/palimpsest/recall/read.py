@@ -257,6 +257,7 @@ def _found_record(
         or ended_at is not None
         or is_long_past(record, now=_day_of(run)),
         neighbours=_messages_of(record.source),
+        opinions=record.opinions,
     )
     return FoundMemory(
         id=record.id,

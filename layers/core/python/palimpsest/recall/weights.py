@@ -14,11 +14,11 @@ class Weights:
     """What is not learned of the ranking, because our labelled sets have too few cases of it, or
     because it is a rule (docs/adr/0097).
 
-    `vector` is the share of meaning in a candidate's relevance; words have the rest. The next five
+    `vector` is the share of meaning in a candidate's relevance; words have the rest. The next six
     are added to the logarithm of the odds that a candidate answers: `importance` and `recency` by
-    at most half of it, `over` for what is over, `period` for a memory of the period that the
-    question names, and `days` for a statement of that period if the question asks about nothing
-    else.
+    at most half of it, `over` for what is over, `feedback` times the callers' opinions (-1..1) of
+    the memory, `period` for a memory of the period that the question names, and `days` for a
+    statement of that period if the question asks about nothing else.
 
     A message with an earlier value gets at most `outdated` times the score of the topic's current
     record. That holds only if that record has at least `same_topic` of the message's score.
@@ -32,6 +32,7 @@ class Weights:
     importance: float = 1.0
     recency: float = 0.3
     over: float = -1.5
+    feedback: float = 0.7
     period: float = 2.0
     days: float = 0.0
     half_life: int = 90 * DAY

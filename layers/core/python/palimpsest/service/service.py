@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from palimpsest.extraction.outside import IngestOutside
     from palimpsest.extraction.report import ReportExtraction
     from palimpsest.extraction.schedule import RequestExtraction
+    from palimpsest.feedback.feedback import GiveFeedback
+    from palimpsest.feedback.reviews import Reviews
     from palimpsest.graph.manage import ManageGraph
     from palimpsest.graph.read import QueryGraph, ReadGraph
     from palimpsest.jobs.kinds import Family
@@ -425,6 +427,19 @@ class Service:
             model=self.models.answerer(),
             reranker=self.models.reranker(),
         )
+
+    @cached_property
+    def feedback(self) -> GiveFeedback:
+        from palimpsest.feedback.feedback import GiveFeedback
+
+        stores = self.stores
+        return GiveFeedback(stores.memories, self.reviews, stores.usages, self.clock)
+
+    @cached_property
+    def reviews(self) -> Reviews:
+        from palimpsest.feedback.reviews import Reviews
+
+        return Reviews(self.stores.blobs, self.stores.memories)
 
     @property
     def search(self) -> SearchMemories:

@@ -20,6 +20,7 @@ from palimpsest.clock import LATEST
 from palimpsest.graph.things import is_sound
 from palimpsest.memory.conditions import leaves
 from palimpsest.memory.grounds import MOST_GROUNDS
+from palimpsest.memory.opinions import MOST_OPINIONS, OPINION
 from palimpsest.memory.record import GRAPH, MAX_ALSO, MAX_CONTENT, MAX_METADATA_TERMS, Record
 from palimpsest.models.vectors import unit, unpacked
 from palimpsest.scope import checked_id
@@ -74,6 +75,11 @@ class RecordLine(ItemLine):
         require(min(shares) >= 0 and max(shares) <= 1, "importance and confidence are from 0 to 1")
         require(
             record.type not in GRAPH or is_sound(record), f"its data is not a valid {record.type}"
+        )
+        are_opinions = all(map(OPINION.fullmatch, record.opinions))
+        require(
+            are_opinions and len(record.opinions) <= MOST_OPINIONS,
+            f"opinions has at most {MOST_OPINIONS} opinions",
         )
         terms = sum(1 for _ in leaves(record.metadata))
         require(terms <= MAX_METADATA_TERMS, "metadata has too many values")

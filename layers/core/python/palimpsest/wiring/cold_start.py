@@ -64,9 +64,9 @@ def _trace() -> None:
     """Begin to trace, if the function is told to where. Nothing is loaded otherwise."""
     from palimpsest import settings
 
-    told = settings.FunctionSettings.read()
-    if not told.traces_endpoint:
+    if not settings.is_traced():
         return
+    told = settings.FunctionSettings.read()
     from palimpsest import tracing
     from palimpsest.engines.opentelemetry import OpenTelemetryTracer, sends_to
 

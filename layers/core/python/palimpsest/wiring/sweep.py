@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 
 from palimpsest.clock import Clock
 from palimpsest.conversations.contents import Contents
@@ -13,6 +13,7 @@ from palimpsest.conversations.overflow.arm import OverflowJobs
 from palimpsest.conversations.ports import Blobs, Sessions
 from palimpsest.extraction.commit import Steps
 from palimpsest.extraction.failures import GiveUpExtraction, RestartExtraction, RetryExtraction
+from palimpsest.feedback.reviews import forget_reviews
 from palimpsest.jobs.kinds import Family, JobKind
 from palimpsest.jobs.ports import Jobs, Queues
 from palimpsest.jobs.steps import GiveUpStep, Handling, Restart, RestartSteps, Router, UserSteps
@@ -33,6 +34,7 @@ from palimpsest.memory.removal.sources import HideSources
 from palimpsest.memory.removal.users import ErasePages
 from palimpsest.models.ports import TokenCounter
 from palimpsest.offline.extractor import PatternExtractor, states
+from palimpsest.scope import UserScope
 from palimpsest.tenants.ports import Tenants
 from palimpsest.transfer.export import ExportPages
 from palimpsest.transfer.files import RemoveExports, forget_sent
@@ -125,7 +127,7 @@ class SweepParts:
             self.pages,
             self.clock,
             self.contents,
-            partial(forget_sent, self.blobs),
+            self._forget_contents,
             self.exports,
         )
         retain = RetainPages(
@@ -142,6 +144,11 @@ class SweepParts:
             "erase": Handling(erase, give_up),
             "retain": Handling(retain, give_up),
         }
+
+    def _forget_contents(self, scope: UserScope, epoch: int) -> None:
+        """Remove a user's uploads and reviews from before this epoch."""
+        forget_sent(self.blobs, scope, epoch)
+        forget_reviews(self.blobs, scope, epoch)
 
     def transfers(self) -> Mapping[JobKind, Handling]:
         give_up = GiveUpStep(self.jobs, self.clock)

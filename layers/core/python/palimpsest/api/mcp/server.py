@@ -111,10 +111,10 @@ def call_mcp(service: Service, call: Call, *, user_id: UserId, body: RpcMessage)
 
     Take one message of the Model Context Protocol over streamable HTTP, without a session. The
     versions are 2026-07-28, 2025-11-25 and earlier ones. The tools are recall, remember,
-    list_memories, memory_history, forget and search_conversations; the key's scopes decide which of
-    them are allowed. The resource `palimpsest://profile` tells who the user is. The user comes from
-    the path, never from the arguments. A refusal is a result with `isError`. A notification is
-    answered 202, without a body.
+    list_memories, memory_history, forget, feedback and search_conversations; the key's scopes
+    decide which of them are allowed. The resource `palimpsest://profile` tells who the user is. The
+    user comes from the path, never from the arguments. A refusal is a result with `isError`. A
+    notification is answered 202, without a body.
     """
     sent = body.model_dump(exclude_unset=True)
     is_modern, request_id = _is_modern(call, sent), _id(sent.get("id"))

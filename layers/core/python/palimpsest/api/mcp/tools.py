@@ -17,6 +17,7 @@ from palimpsest.api.fields import Closed, Json
 from palimpsest.api.mcp.schemas import schema_of
 from palimpsest.api.operations import Scope
 from palimpsest.api.pages import DEFAULT_LIMIT
+from palimpsest.api.resources import feedback
 from palimpsest.api.resources import recall as recalling
 from palimpsest.api.resources.chat import Id
 from palimpsest.api.resources.filters import Filter, stored_topic
@@ -55,6 +56,10 @@ class ListArguments(Closed):
     ] = None
 
 
+class FeedbackArguments(feedback.FeedbackBody):
+    recall_id: Annotated[Id, Field(description="The recall, as recall names it")]
+
+
 class HistoryArguments(Closed):
     memory_id: Annotated[Id, Field(description="Id of the memory, as recall gives it")]
 
@@ -83,6 +88,17 @@ Answer = Mapping[str, Any] | Response[str]
 
 def _recall(service: Service, call: Call, user: str, asked: recalling.RecallBody) -> Answer:
     return recalling.recalled(service.recall(call.user(user), asked.asked()), user=user, body=asked)
+
+
+def _feedback(service: Service, call: Call, user: str, asked: FeedbackArguments) -> Answer:
+    given = service.feedback(
+        call.user(user),
+        asked.recall_id,
+        useful=asked.useful,
+        wrong=asked.wrong,
+        missing=asked.missing,
+    )
+    return feedback.taken(asked.recall_id, given)
 
 
 def _search_conversations(
@@ -207,6 +223,15 @@ TOOLS: Mapping[str, Tool] = {
         ("memory_ids", *_LIMITS, "dry_run"),
         {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": True},
     ),
+    "feedback": Tool(
+        "Say which memories of a recall were useful or wrong, and what was missing. A person "
+        "reviews what is wrong or missing.",
+        "write",
+        _feedback,
+        FeedbackArguments,
+        ("recall_id", "useful", "wrong", "missing"),
+        {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": True},
+    ),
     "search_conversations": Tool(
         "Search what was said in the user's past conversations, word by word and by meaning.",
         "read",
@@ -258,7 +283,10 @@ def _text(data: Mapping[str, Any]) -> str:
     lines = [f"- {row['content']} ({', '.join(_notes(row))})" for row in rows]
     if data.get("next_cursor"):
         lines.append(f"More: cursor {data['next_cursor']}")
-    return "\n".join(lines) or "Nothing is known of that."
+    lines = lines or ["Nothing is known of that."]
+    if data.get("recall_id"):
+        lines.append(f"(recall {data['recall_id']})")
+    return "\n".join(lines)
 
 
 def _notes(row: Mapping[str, Any]) -> list[str]:

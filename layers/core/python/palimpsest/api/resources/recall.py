@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any, Literal, NotRequired, cast
@@ -228,6 +230,10 @@ class ModelUsage(TypedDict):
 
 
 class Recalled(FoundMemories):
+    recall_id: Annotated[
+        str,
+        Field(description="Names the recall for feedback; the same question and result have one"),
+    ]
     answer: Annotated[str | None, Field(description="Only if asked for; empty if nothing answers")]
     citations: Annotated[
         Sequence[str], Field(description="Ids of the memories that the answer rests on")
@@ -272,7 +278,7 @@ def recall(service: Service, call: Call, *, user_id: UserId, body: RecallBody) -
 
 def recalled(result: use_case.RecallResult, *, user: str, body: RecallBody) -> Recalled:
     """Return the answer to a recall request."""
-    answer = _recalled(result, user=user, asked=body.answer)
+    answer = _recalled(result, user=user, query=body.query, asked=body.answer)
     if body.format == "context":
         answer["context"] = format_as_context(
             result.memories, user=user, query=body.query, similarity=body.similarity
@@ -355,11 +361,17 @@ def _fields_of(record: Record) -> dict[str, Any]:
     }
 
 
-def _recalled(result: use_case.RecallResult, *, user: str, asked: bool) -> Recalled:
+def _recall_id(result: use_case.RecallResult, *, user: str, query: str) -> str:
+    found = json.dumps([user, query, *(memory.id for memory in result.memories)])
+    return "rec_" + hashlib.sha256(found.encode()).hexdigest()[:32]
+
+
+def _recalled(result: use_case.RecallResult, *, user: str, query: str, asked: bool) -> Recalled:
     """Return the answer to a recall. With `asked`, the caller wanted the question answered;
     `answer` is then "" if no memory answers it.
     """
     answer: Recalled = {
+        "recall_id": _recall_id(result, user=user, query=query),
         "answer": result.answer if asked else None,
         "citations": result.citations,
         "method": result.method,

@@ -248,6 +248,9 @@ COUNTED = (
     "chat_tokens_in",
     "chat_tokens_cached",
     "chat_tokens_out",
+    "feedback_useful",
+    "feedback_wrong",
+    "feedback_missing",
 )
 
 
@@ -278,6 +281,11 @@ class Used(TypedDict):
         float, Field(description="At list prices, with those of cached input; not ours to bill")
     ]
     chat_unpriced_calls: int
+    feedback_useful: Annotated[
+        int, Field(description="Memories that callers of recalls called useful")
+    ]
+    feedback_wrong: Annotated[int, Field(description="Memories that they called wrong")]
+    feedback_missing: Annotated[int, Field(description="Recalls in which something was missing")]
 
 
 ShownUsage = TypedDict(

@@ -174,7 +174,7 @@ def record_of(item: Item) -> Record:
     found["source"] = source_of(found.get("source", {}))
     found |= {
         name: tuple(found[name])
-        for name in ("keywords", "queries", "also", "draws", "rests_on")
+        for name in ("keywords", "queries", "also", "draws", "rests_on", "opinions")
         if name in found
     }
     found["data"] = found["data"][0] if "data" in found else None

@@ -1,0 +1,1 @@
+"""Feedback on recalls: which memories were useful or wrong, and what was missing."""
