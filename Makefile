@@ -113,6 +113,10 @@ load: setup ## Ramp up calls against any endpoint to its knee: URL=https://… (
 
 train: setup ## Train recall's ranker on our labelled sets, and judge it on what was left out (ARGS=--judge: only that)
 	@$(PYTHON) -m benchmarks.retrieval.ranking.train $(ARGS)
+	@$(PYTHON) -m benchmarks.retrieval.ranking.answering $(ARGS)
+
+relate: setup ## Train how new statements are related to known ones (ARGS=--judge: only judge it on what was left out)
+	@$(PYTHON) -m benchmarks.truth.relating.train $(ARGS)
 
 cost: setup ## Count what 1,000 turns ask of AWS and of models, at list prices (ARGS=--write: into the results too)
 	@$(PYTHON) -m benchmarks cost $(ARGS)
@@ -227,5 +231,5 @@ $(DONE)/ranks: layers/runtime/ranks.py $(DONE)/dev
 	@$(PYTHON) $< $$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 	@touch $@
 
-.PHONY: help start stop reset logs sam demo setup engines test lint type imports docs audit unit infra contract adapters e2e stacks searches test-deep bench storm load train cost client format \
+.PHONY: help start stop reset logs sam demo setup engines test lint type imports docs audit unit infra contract adapters e2e stacks searches test-deep bench storm load train relate cost client format \
 	synth api-key secrets key status sweep redrive manifest restore rollback reindex lock release fixture sbom catalogue clean

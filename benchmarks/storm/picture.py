@@ -64,9 +64,9 @@ def _lanes(story: Story, most: float) -> Iterator[str]:
                 wide = max(1.5, panel.x(event.seconds) - panel.x(0))
                 place = f'x="{panel.x(event.at)}" y="{top}" width="{wide:.1f}"'
                 yield f'<rect {place} height="16" fill="{RED}" fill-opacity=".7"/>'
-    for number in range(int(most // 60) + 1):
+    for number in range(0, int(most // 60) + 1, 1 + int(most // 600)):
         yield text(panel.x(number * 60), 448, f"{number} min", anchor="middle")
     for at, words, fill in ((story.seconds, "the storm ends", INK), (story.quiet, "quiet", GREEN)):
         if at is not None:
             yield f'<path d="M{panel.x(at)} 30V432" stroke="{fill}" stroke-dasharray="4 3"/>'
-            yield text(panel.x(at) + 3, 26 if fill == INK else 462, words, fill=fill)
+            yield text(panel.x(at) - 4, 26, words, anchor="end", fill=fill)

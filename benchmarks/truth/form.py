@@ -30,8 +30,8 @@ CHANGES = tuple(OURS / name for name in ("neighbours", "commuters", "lodgers"))
 """Sets of ends, corrections, changed topics and repetitions. Each was written after the repairs that
 the one before had led to.
 """
-BY_ANOTHER = tuple(OURS / name for name in ("callers", "tenants"))
-"""Two more of these, by another author. The failures of the second were not looked at."""
+BY_ANOTHER = tuple(OURS / name for name in ("callers", "tenants", "villagers"))
+"""Three more of these, by other authors. The failures of the second were not looked at by hand."""
 
 ANYBODY = "anybody"
 """The subject of a check of all memories, such as those about the user's own dog."""

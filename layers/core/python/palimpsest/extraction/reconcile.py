@@ -14,6 +14,7 @@ from itertools import chain
 from palimpsest.conversations.message import Message, text_of
 from palimpsest.extraction.chunk import Chunk
 from palimpsest.extraction.finding import Finding
+from palimpsest.extraction.relating import Related, related
 from palimpsest.memory.ended import EndOfTopic
 from palimpsest.memory.meaning.corrections import Correction, corrected, correction_of
 from palimpsest.memory.meaning.ends import End, ends_of, is_ended
@@ -81,14 +82,74 @@ def reconciled(
         is_end = _ends(finding, statement, rank, state)
         if finding.depends and is_end:
             put_right.add(quoted)
-        if finding.depends or (is_end and statement.topic is None):
+        if is_end and (finding.depends or statement.topic is None):
             continue
-        state.statements.append((finding, _in_known_words(statement, state), rank))
+        stored = statement if is_end else _related(finding, statement, rank, state)
+        if stored is not None:
+            state.statements.append((finding, _in_known_words(stored, state), rank))
     return Reconciled(
         tuple(finding for finding, _, _ in state.statements),
         tuple(statement for _, statement, _ in state.statements),
         tuple(state.ends.values())[:MOST_ENDS],
     )
+
+
+def _related(finding: Finding, statement: Statement, rank: int, state: _Known) -> Statement | None:
+    """The statement as learned weights relate it to a known one: as its next version, in its words,
+    or beside its end. A finding that depends on others is stored only if it replaces one.
+    """
+    own = [(place, _draft(one)) for place, (_, one, _) in enumerate(state.statements)]
+    order = _order(statement, rank)
+    known = [one for _, one in reversed(own)]
+    known += [one for one in state.records if one.order < order]
+    may_repeat = _may_repeat(finding, statement)
+    found = related(statement, known, may_repeat=may_repeat, states=not finding.depends)
+    if found is None:
+        return None if finding.depends else statement
+    record = known[found.place]
+    if found.kind == "repeats":
+        return replace(
+            statement, content=record.content, topic=record.topic_key, version_of=record.topic_key
+        )
+    return _changing(found, statement, record, order, state, is_own=found.place < len(own))
+
+
+def _may_repeat(finding: Finding, statement: Statement) -> bool:
+    is_short = 0 < len(naming(statement.content)) <= MOST_NAMED + 1
+    return statement.type == "fact" and not finding.depends and is_short
+
+
+def _changing(
+    found: Related,
+    statement: Statement,
+    record: Record,
+    order: Order,
+    state: _Known,
+    *,
+    is_own: bool,
+) -> Statement:
+    """The statement, after the known one ended by it. It is the known one's next version if it has
+    no topic of its own.
+    """
+    if is_own:
+        _end_own(len(state.statements) - 1 - found.place, order, state)
+        return statement
+    if found.kind == "replaces" and statement.topic_key is None:
+        key = topic_of_edits(record)
+        before = record.id if record.topic_key is None else None
+        return replace(statement, version_of=key, replaces=before)
+    if record.topic_key is None or record.topic_key != statement.topic_key:
+        key = topic_of_edits(record)
+        state.ends.setdefault(key, EndOfTopic(key, order, record.id))
+    return statement
+
+
+def _end_own(place: int, order: Order, state: _Known) -> None:
+    """End the topic of a statement of the step itself."""
+    finding, other, rank = state.statements[place]
+    key = other.topic_key or f"said_{_draft(other).id}"
+    state.statements[place] = (finding, replace(other, version_of=key), rank)
+    state.ends[key] = EndOfTopic(key, order)
 
 
 def _in_its_topic(statement: Statement) -> Statement:
@@ -159,10 +220,7 @@ def _ends(finding: Finding, statement: Statement, rank: int, state: _Known) -> b
     own, places = _ended_here(found, statement, state)
     stored = [record for record in state.records if _is_ended(record, found, statement, order)]
     for place in own:
-        finding, other, its_rank = state.statements[place]
-        key = other.topic_key or f"said_{_draft(other).id}"
-        state.statements[place] = (finding, replace(other, version_of=key), its_rank)
-        state.ends[key] = EndOfTopic(key, order)
+        _end_own(place, order, state)
     for record in stored[: MOST_ENDED - places]:
         key = topic_of_edits(record)
         state.ends.setdefault(key, EndOfTopic(key, order, record.id))

@@ -15,6 +15,7 @@ from palimpsest.conversations.spoken import said_at
 from palimpsest.extraction.chunk import Chunk
 from palimpsest.extraction.finding import Finding
 from palimpsest.extraction.ports import Extraction
+from palimpsest.extraction.testimony.speakers import is_report
 from palimpsest.graph.things import USER_TYPE, Relation
 from palimpsest.memory.burials import Stated as Statement
 from palimpsest.memory.meaning.corrections import (
@@ -26,6 +27,7 @@ from palimpsest.memory.meaning.corrections import (
 )
 from palimpsest.memory.meaning.ends import End, ends_of, may_end
 from palimpsest.memory.meaning.frames import changes_a_value
+from palimpsest.memory.meaning.relation import learned
 from palimpsest.memory.meaning.slots import Slot, slot_of
 from palimpsest.memory.meaning.standing import is_order, leans
 from palimpsest.memory.record import Method
@@ -67,6 +69,8 @@ known.
 """
 MAY_LEAN = frozenset({"preference", "favorite", "task"})
 """The kinds of statements that may need their conversation, as in "I prefer the second one"."""
+LEAST_QUOTE = 2  # letters or digits of a sentence that is quoted from a longer message
+FEWEST_WORDS, MOST_WORDS = 3, 25  # of a sentence that may change something
 FEW_WORDS = 4  # of a sentence that only names what the next one is about
 MOST_KEYWORDS, SHORTEST_KEYWORD = 8, 4
 WORDS_OF_TOPIC = 4
@@ -118,7 +122,7 @@ def _findings(
         list(sentences_at_the_ends(text_of(message.chat), most=MOST_READ))
     ):
         whole = (f"{announced} {sentence}" if announced else sentence).strip()
-        corrects = correction_of(whole) is not None and not _states_known(sentence)
+        corrects = _can_be_quoted(sentence, message) and _corrects(whole, sentence)
         announced = sentence if is_signal(sentence) else ""
         if corrects:
             yield replace(_depending(whole, message.seq), quote=sentence)
@@ -134,7 +138,7 @@ def _findings(
         before.append(text or sentence)
         found = stated(text, day) if text else ()
         ended = _ended(sentence, before)
-        if not found and changes_a_value(sentence):
+        if not found and (changes_a_value(sentence) or _may_change(sentence)):
             yield _depending(sentence, message.seq)
         if (
             ended
@@ -144,6 +148,25 @@ def _findings(
             yield replace(_depending(_with_what(sentence, before), message.seq), quote=sentence)
         for finding in found:
             yield _cited(finding, message.seq, text, sentence)
+
+
+def _corrects(whole: str, sentence: str) -> bool:
+    return correction_of(whole) is not None and not _states_known(sentence)
+
+
+def _can_be_quoted(sentence: str, message: Message) -> bool:
+    """Whether a sentence is long enough to be found again in its message."""
+    letters = sum(map(str.isalnum, sentence[:MOST_READ]))
+    return letters >= LEAST_QUOTE or sentence.strip() == text_of(message.chat).strip()
+
+
+def _may_change(sentence: str) -> bool:
+    """Whether a sentence that states nothing of a known kind may replace or end what is known."""
+    if not FEWEST_WORDS <= sentence.count(" ") + 1 <= MOST_WORDS or is_question(sentence):
+        return False
+    if not learned().may_change(sentence, clearly=True) or is_in_jest(sentence):
+        return False
+    return not asks_for_something(sentence) and not is_order(sentence) and not leans(sentence)
 
 
 def _is_end(sentence: str, ended: Sequence[End]) -> bool:
@@ -267,7 +290,8 @@ def _of_no_kind(text: str, day: date, *, quote: str, is_known: bool) -> Stated |
     bag = words(text)
     is_own, is_who = salience.is_own(text), tells_who_the_user_is(text)
     # It needs neither names nor numbers then.
-    is_enough = is_known or (is_own and not salience.is_noisy(text))
+    is_told = is_own or is_report(text)
+    is_enough = is_known or (is_told and not salience.is_noisy(text))
     if not is_known and not is_own and is_order(text):
         return None
     if not is_enough:

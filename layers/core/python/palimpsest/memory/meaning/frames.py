@@ -38,7 +38,7 @@ _ENDS = " \t.!,;:-()\"'"
 
 
 @dataclass(frozen=True, slots=True)
-class _Value:
+class Value:
     shape: str
     start: int
     end: int
@@ -112,9 +112,10 @@ def _marks() -> frozenset[str]:
     return frozenset(word for each in listed for word in re.findall(r"^[^\W_]+", each))
 
 
-def _values(text: str) -> list[_Value]:
+def values_of(text: str) -> list[Value]:
+    """The days, times and numbers in a text."""
     return [
-        _Value(found.lastgroup or "", found.start(), found.end(), found[0])
+        Value(found.lastgroup or "", found.start(), found.end(), found[0])
         for found in _value().finditer(text)
     ]
 
@@ -136,7 +137,7 @@ class Move:
 
     things: tuple[tuple[str, ...], ...]
     named: tuple[str, ...]
-    values: tuple[_Value, ...]
+    values: tuple[Value, ...]
     denied: tuple[str, ...]
     of: tuple[str, ...]
     is_marked: bool
@@ -147,7 +148,7 @@ class Move:
 def move_of(text: str) -> Move | None:
     """What a sentence gives new values to; None where it asks, supposes, adds or tells the past."""
     plain = text[:MOST]
-    values = _values(plain)
+    values = values_of(plain)
     if not values or is_question(plain) or is_unreal(plain):
         return None
     is_changed = bool(_list("moves").search(plain))
@@ -169,12 +170,21 @@ def move_of(text: str) -> Move | None:
 
 def differ_in_value(one: str, other: str) -> bool:
     """Whether two sentences have different days, times or numbers of one kind."""
-    ours, theirs = _values(one[:MOST]), _values(other[:MOST])
+    return differ(values_of(one[:MOST]), values_of(other[:MOST]))
+
+
+def differ(ours: Sequence[Value], theirs: Sequence[Value]) -> bool:
+    """Whether two statements' values of one kind are different."""
     return any(
         each.shape == known.shape and folded(each.text) != folded(known.text)
         for each in ours
         for known in theirs
     )
+
+
+def has_of(name: str, text: str) -> list[str]:
+    """The words of the list with that name that a text has, in lower case."""
+    return [found[0].casefold() for found in _list(name).finditer(text)]
 
 
 def changes_a_value(text: str) -> bool:
@@ -192,7 +202,7 @@ def _end_of_clause(text: str, place: int) -> int:
     return found.start() if found else len(text)
 
 
-def _region(text: str, values: Sequence[_Value]) -> str:
+def _region(text: str, values: Sequence[Value]) -> str:
     """The clause of the values without them; with what comes before, if the clause names nothing
     of somebody's.
     """
@@ -203,7 +213,7 @@ def _region(text: str, values: Sequence[_Value]) -> str:
     return clause if any(found[0] for found in _noun_phrase().finditer(clause)) else whole
 
 
-def _is_old(value: _Value, values: Sequence[_Value], text: str) -> bool:
+def _is_old(value: Value, values: Sequence[Value], text: str) -> bool:
     """Whether the words before a value say that it no longer is. "from" needs a later value."""
     found = _old_value().search(text[: value.start])
     is_from = found is not None and _list("from_words").search(found[0])
@@ -215,7 +225,7 @@ def _clause_end() -> re.Pattern[str]:
     return compiled(r"[,;.!?\u2013\u2014]\s|\s(?:{joining})\s|$")
 
 
-def _without(text: str, values: Sequence[_Value]) -> str:
+def _without(text: str, values: Sequence[Value]) -> str:
     left = text
     for value in reversed(values):
         left = f"{left[: value.start]} {left[value.end :]}"
@@ -247,7 +257,7 @@ def moved(content: str, by: Move) -> str | None:
     """The content with the new values in the places of its own; None if it is about another thing,
     has no such values, or the same ones.
     """
-    own = _values(content[:MOST])
+    own = values_of(content[:MOST])
     named = _named(_without(content[:MOST], own))
     if not own or not named or not _is_of(by, named):
         return None
@@ -303,7 +313,7 @@ def _is_dated(named: Sequence[str]) -> bool:
 _COMPOUNDS = ("termin", "flug", "budget", "frist", "treffen", "nummer", "preis", "miete", "prufung")
 
 
-def _new_value(value: _Value, own: Sequence[_Value], by: Move) -> str | None:
+def _new_value(value: Value, own: Sequence[Value], by: Move) -> str | None:
     """The new value for the place of this one, if each side has one value of its shape."""
     same = [new for new in by.values if new.shape == value.shape]
     if len(same) != 1 or sum(other.shape == value.shape for other in own) != 1:
@@ -356,7 +366,7 @@ def _is_plain_denial(match: re.Match[str]) -> bool:
     is_clear = match["mark"] == "," or any(
         found in mark for found in (" of", " than", "statt", " lieu", " vez", "que ")
     )
-    return not is_clear and not _values(match["old"])
+    return not is_clear and not values_of(match["old"])
 
 
 def _olds(old: str) -> list[str]:
@@ -371,7 +381,7 @@ def _olds(old: str) -> list[str]:
 
 def _counterpart(given: str, old: str) -> str | None:
     """The last words before the denial that are written as the old value is."""
-    value, own = _values(old), _values(given)
+    value, own = values_of(old), values_of(given)
     same = [each.text for each in own if value and each.shape == value[0].shape]
     if value and value[0].text == old and same:
         return same[-1]

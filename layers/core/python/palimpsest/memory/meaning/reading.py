@@ -344,6 +344,25 @@ def classes(word: str) -> frozenset[str]:
     return _classes().get(word, frozenset())
 
 
+@cache
+def _fields() -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for file in word_files(PACKAGE).values():
+        for name, those in file.get("fields", {}).items():
+            for word in those:
+                found.setdefault(folded(word), set()).add(name)
+    return {word: frozenset(names) for word, names in found.items()}
+
+
+def fields_of(text: str) -> frozenset[str]:
+    """The fields of life that the words of a text belong to: "vet" and "ewes" are both in "vet"."""
+    known, found = _fields(), set[str]()
+    for word in _FIRST.findall(text):
+        plain = folded(word)
+        found |= known.get(plain) or known.get(plain.rstrip("s"), frozenset())
+    return frozenset(found)
+
+
 def rests(one: str, other: str) -> tuple[str, str]:
     """The rest of each word after their common beginning; both words as they are if that beginning
     is too short.

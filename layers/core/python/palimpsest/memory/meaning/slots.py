@@ -162,6 +162,13 @@ def _canonical(word: str) -> str:
     return next((value for pattern, value in _canon() if pattern.match(word)), word)
 
 
+def is_of_one_slot(one: str, other: str) -> bool:
+    """Whether two statements give a value to the same topic."""
+    ours = slot_of(one)
+    theirs = slot_of(other) if ours else None
+    return ours is not None and theirs is not None and ours.topic == theirs.topic
+
+
 def means_the_same(one: str, other: str) -> bool:
     """Whether two statements give the same topic the same value, and say nothing different
     besides.

@@ -1,0 +1,76 @@
+"""Fits the weights of relations to labelled pairs, in an environment that has scikit-learn.
+
+python fit.py < {"pairs": [{"signs": {}, "words": [], "label": "", "weight": 1.0,
+                            "is_unrelated": false}], "strength": C}
+
+Prints for each label but `leave` its constant, and its weight for each sign and each word, beside
+those of `leave`. Prints for `change` the weights of words alone, for all related pairs that
+replace or end.
+"""
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression  # type: ignore[import-not-found] # of its environment
+
+LEAST_OFTEN = 3  # statements that have a word
+ROUNDS = 3_000
+DIGITS = 3
+LEAVE = "leave"
+
+
+def fitted(pairs: Sequence[dict[str, Any]], *, strength: float) -> dict[str, Any]:
+    names = sorted({name for pair in pairs for name in pair["signs"]})
+    vocabulary = _vocabulary(pairs)
+    signs = np.array([[pair["signs"].get(name, 0.0) for name in names] for pair in pairs])
+    known = [frozenset(pair["words"]) for pair in pairs]
+    words = np.array([[float(word in own) for word in vocabulary] for own in known])
+    means, scales = signs.mean(axis=0), signs.std(axis=0)
+    scales[scales < 1e-9] = 1.0
+    rows = np.hstack([(signs - means) / scales, words])
+    labels = np.array([pair["label"] for pair in pairs])
+    weights = np.array([pair["weight"] for pair in pairs])
+    model = LogisticRegression(C=strength, max_iter=ROUNDS).fit(rows, labels, weights)
+    base = list(model.classes_).index(LEAVE)
+    found = {}
+    for place, label in enumerate(model.classes_):
+        row = model.coef_[place] - model.coef_[base]
+        constant = float(model.intercept_[place] - model.intercept_[base])
+        plain = row[: len(names)] / scales
+        found[str(label)] = {
+            "constant": round(constant - float(plain @ means), DIGITS),
+            "signs": _named(names, plain),
+            "words": _named(vocabulary, row[len(names) :]),
+        }
+    found.pop(LEAVE)
+    changes = np.isin(labels, ["replace", "end"])
+    near = np.array([not pair["is_unrelated"] for pair in pairs])
+    alone = LogisticRegression(C=strength, max_iter=ROUNDS)
+    alone.fit(words[near], changes[near], weights[near])
+    found["change"] = {
+        "constant": round(float(alone.intercept_[0]), DIGITS),
+        "signs": {},
+        "words": _named(vocabulary, alone.coef_[0]),
+    }
+    return found
+
+
+def _vocabulary(pairs: Sequence[dict[str, Any]]) -> list[str]:
+    """The words that several statements have."""
+    statements = {tuple(pair["words"]) for pair in pairs}
+    often = Counter(word for statement in statements for word in statement)
+    return sorted(word for word, times in often.items() if times >= LEAST_OFTEN)
+
+
+def _named(names: Sequence[str], values: Any) -> dict[str, float]:
+    each = zip(names, (round(float(value), DIGITS) for value in values), strict=True)
+    return {name: value for name, value in each if value}
+
+
+if __name__ == "__main__":
+    asked = json.load(sys.stdin)
+    print(json.dumps(fitted(asked["pairs"], strength=asked["strength"])))

@@ -1,0 +1,120 @@
+"""Trains how a new statement is related to a known one, judges it on sets that it has not seen, and
+writes it.
+
+python -m benchmarks.truth.relating.train [--judge]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from palimpsest.memory.meaning.relation import Likely, Relations, relations_of
+from palimpsest.memory.meaning.signs import own_signs, shared_signs, words_of
+
+from benchmarks.beside.environments import python_of
+from benchmarks.report import Cell, Table, for_terminal
+from benchmarks.retrieval.ranking.train import LEARNER
+from benchmarks.truth.form import OURS, load
+from benchmarks.truth.relating.pairs import Pair, of_cases, unrelated, written
+
+WRITTEN = Path("layers/core/python/palimpsest/memory/meaning/relation.json")
+COMMAND = "make relate"
+STRENGTH = 0.1
+OF_WRITTEN = 0.5  # the weight of a written pair beside that of a case
+LEAST = {"changes": 0.55, "clearly": 0.8, "repeats": 0.5, "sounds": -0.6, "sounds_clearly": 0.0}
+"""`LeastLikely`, chosen so that few of the pairs that must stay are changed (`--judge`)."""
+
+
+def train(pairs: Sequence[Pair]) -> dict[str, Any]:
+    """The weights as they are stored."""
+    told = [_row(pair, is_unrelated=False) for pair in pairs]
+    told += [_row(pair, is_unrelated=True) for pair in unrelated(pairs)]
+    done = subprocess.run(
+        [str(python_of(LEARNER)), str(Path(__file__).with_name("fit.py"))],
+        input=json.dumps({"pairs": told, "strength": STRENGTH}),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return {
+        "version": 1,
+        "command": COMMAND,
+        "pairs": dict(sorted(Counter(pair.label for pair in pairs).items())),
+        "thresholds": LEAST,
+        "relations": json.loads(done.stdout),
+    }
+
+
+def _row(pair: Pair, *, is_unrelated: bool) -> dict[str, Any]:
+    return {
+        "signs": {**own_signs(pair.new), **shared_signs(pair.new, pair.known)},
+        "words": sorted(words_of(pair.new.text)),
+        "label": pair.label,
+        "weight": OF_WRITTEN if pair.of == "written" else 1.0,
+        "is_unrelated": is_unrelated,
+    }
+
+
+def pairs_by_set() -> dict[str, list[Pair]]:
+    """The pairs of each set of cases, and the written ones."""
+    found = {"written": list(written()), "ours": list(of_cases("ours", load(OURS)))}
+    for folder in sorted(path for path in OURS.iterdir() if path.is_dir()):
+        found[folder.name] = list(of_cases(folder.name, load(folder)))
+    return {name: pairs for name, pairs in found.items() if pairs}
+
+
+def judged(pairs: Sequence[Pair], relations: Relations) -> list[Cell]:
+    """How many changes and repetitions are found, and how many other pairs are taken for one."""
+    likely = [(pair, relations.likely(pair.new, pair.known)) for pair in pairs]
+    marks = relations.thresholds
+
+    def changes(one: Likely) -> bool:
+        return one.changes >= marks.changes
+
+    def repeats(one: Likely) -> bool:
+        return one.repeats >= marks.repeats
+
+    changed = [one for pair, one in likely if pair.label in ("replace", "end")]
+    repeated = [one for pair, one in likely if pair.label == "repeat"]
+    left = [one for pair, one in likely if pair.label == "leave"]
+    kept = [one for pair, one in likely if pair.label not in ("replace", "end")]
+    sounds = [relations.may_change(p.new.text) for p in pairs if p.label in ("replace", "end")]
+    return [
+        f"{sum(map(changes, changed))}/{len(changed)}",
+        f"{sum(map(changes, kept))}/{len(kept)}",
+        f"{sum(map(repeats, repeated))}/{len(repeated)}",
+        f"{sum(map(repeats, left))}/{len(left)}",
+        f"{sum(sounds)}/{len(sounds)}",
+    ]
+
+
+def table(sets: dict[str, list[Pair]]) -> Table:
+    """The judgement of each set by weights that were trained on the other sets."""
+    rows: list[list[Cell]] = []
+    for name, pairs in sets.items():
+        others = [pair for other, each in sets.items() if other != name for pair in each]
+        rows.append([name, *judged(pairs, relations_of(train(others)))])
+    columns = ("set, left out", "changes", "wrongly", "repeats", "wrongly", "sounds changed")
+    return Table("How statements are related", columns, rows, ())
+
+
+def main() -> None:
+    asking = argparse.ArgumentParser(description=__doc__)
+    asking.add_argument("--judge", action="store_true", help="judge, and do not write the weights")
+    told = asking.parse_args()
+    sets = pairs_by_set()
+    if told.judge:
+        print(for_terminal(table(sets)))
+    else:
+        stored = train([pair for each in sets.values() for pair in each])
+        WRITTEN.write_text(json.dumps(stored, indent=0, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    main()

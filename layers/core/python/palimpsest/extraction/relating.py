@@ -1,0 +1,113 @@
+"""Finds the known statement that a new one repeats, replaces or ends, where no rule tells it.
+Learned weights decide, and only a clear decision counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final, Literal
+
+from palimpsest.memory.meaning.ends import ends_of
+from palimpsest.memory.meaning.reading import is_meant_by, naming
+from palimpsest.memory.meaning.relation import Likely, learned
+from palimpsest.memory.meaning.signs import Said
+from palimpsest.memory.meaning.slots import is_of_one_slot
+from palimpsest.memory.record import Record
+from palimpsest.memory.statements import Statement
+from palimpsest.text.analyser import words
+
+READ: Final = frozenset({"fact", "event"})
+MOST_COMPARED = 24
+"""How many known statements a new one is compared with: those that share a word with it, then the
+newest ones.
+"""
+MOST_NEWEST = 8
+
+Kind = Literal["replaces", "ends", "repeats"]
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """The effect of a new statement on a known one. `place` is the known statement's place among
+    the given ones.
+    """
+
+    kind: Kind
+    place: int
+
+
+def said(of: Statement | Record) -> Said:
+    return Said(of.content, of.type, of.topic_key, of.subject)
+
+
+def related(
+    new: Statement, known: Sequence[Record], *, may_repeat: bool, states: bool = True
+) -> Related | None:
+    """Return the known statement that a new statement concerns, or None if it clearly concerns
+    none. The known statements are given newest first. A new statement that `states` nothing by
+    itself must concern a known one more clearly.
+    """
+    may_change = learned().may_change(new.content)
+    if new.type not in READ or not (may_change or may_repeat) or _has_its_topic(new, known):
+        return None
+    marks = learned().thresholds
+    least = marks.changes if states else marks.clearly
+    found = list[tuple[float, Related]]()
+    for place in compared(new, known):
+        likely = learned().likely(said(new), said(known[place]))
+        changed = _changed(likely, new.content)
+        if may_change and changed >= least:
+            found.append((changed, Related(_kind(likely), place)))
+        if may_repeat and likely.repeats >= marks.repeats and _may_be_one(new, known[place]):
+            found.append((likely.repeats, Related("repeats", place)))
+    return max(found, key=lambda pair: pair[0])[1] if found else None
+
+
+def _has_its_topic(new: Statement, known: Sequence[Record]) -> bool:
+    """Whether the new statement's topic has a value already. It then concerns that value alone."""
+    key = new.topic_key
+    return key is not None and any(one.topic_key == key for one in known)
+
+
+def _may_be_one(new: Statement, known: Record) -> bool:
+    """Whether two statements may say the same: their topics are not known to be different, and they
+    don't differ in one word alone ("I can't eat soy" and "I can't eat gluten").
+    """
+    keys = {new.topic_key, known.topic_key}
+    is_of_one = None in keys or len(keys) == 1 or is_of_one_slot(new.content, known.content)
+    return is_of_one and not _has_another_word(words(new.content), words(known.content))
+
+
+def _has_another_word(ours: Sequence[str], theirs: Sequence[str]) -> bool:
+    """Whether two texts have the same words in the same places, except a single word with another
+    meaning.
+    """
+    if len(ours) != len(theirs):
+        return False
+    others = [pair for pair in zip(ours, theirs, strict=True) if pair[0] != pair[1]]
+    return len(others) == 1 and not is_meant_by(others[0][0], others[0][1:])
+
+
+def _changed(likely: Likely, content: str) -> float:
+    """How likely a change is. If the rules read an end in the content, they know what it ends."""
+    return likely.replaces if ends_of(content) else likely.changes
+
+
+def _kind(likely: Likely) -> Kind:
+    return "replaces" if likely.replaces >= likely.ends else "ends"
+
+
+def compared(new: Statement, known: Sequence[Record]) -> Iterable[int]:
+    """The places of the known statements that are compared with the new one."""
+    named = naming(new.content)
+    places = [
+        place for place, one in enumerate(known) if one.type in READ and one.speaker == new.speaker
+    ]
+    near = (place for place in places if _is_near(named, known[place]))
+    return dict.fromkeys((*islice(near, MOST_COMPARED - MOST_NEWEST), *places[:MOST_NEWEST]))
+
+
+def _is_near(named: Sequence[str], known: Record) -> bool:
+    return any(is_meant_by(word, named) for word in naming(known.content))

@@ -1,0 +1,182 @@
+"""Reads what a new statement and a known one have in common, and what the new one says of itself.
+By these signs `relation` tells whether the new one repeats, replaces or ends the known one.
+"""
+
+# ruff: noqa: RUF001 - two kinds of apostrophes
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Final
+
+from palimpsest.memory.meaning.ends import ends_of, is_unreal
+from palimpsest.memory.meaning.frames import Value, differ, has_of, values_of
+from palimpsest.memory.meaning.reading import fields_of, is_meant_by, naming, spoken
+from palimpsest.memory.meaning.slots import Slot, slot_of
+from palimpsest.text.folding import folded
+
+Signs = Mapping[str, float]
+MOST = 300  # characters of a statement that are read
+MOST_WORDS = 25
+LISTS: Final = ("moves", "changes", "additions", "was", "bans")
+PERSONS: Final = ("relatives", "others", "acquaintances", "unique")
+USER: Final = frozenset({"", "user"})
+PREFERENCE = "preference"
+_WORD = re.compile(r"[^\W\d_]+")
+_NAME = re.compile(r"(?<=[^.!?:] )[A-ZÀ-Þ][\w'’-]*")
+_SPEAKER = frozenset({"I", "I'm", "I've", "I'd", "I'll", "I’m", "I’ve", "I’d", "I’ll"})
+_CAPITAL_NOUNS = re.compile(
+    r"(?i)\b(?:ich|der|die|das|ist|nicht|mein\w*|wir|und|ein\w*|hab\w*|bin)\b"
+)
+_OWN = re.compile(
+    r"(?i)^\W*(?:i|we|ich|wir|je|j['’]|nous|yo|my|our|mein\w*|unser\w*|mon|ma|mes|notre|nos|mi|mis)\b"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A statement: its text, and the type, topic and subject that an extraction gave it."""
+
+    text: str
+    type: str = "fact"
+    topic: str | None = None
+    subject: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    named: tuple[str, ...]
+    slot: Slot | None
+    values: tuple[Value, ...]
+    names: frozenset[str]
+    persons: frozenset[str]
+    lists: frozenset[str]
+    is_own: bool
+    length: float
+    fields: frozenset[str]
+
+
+@lru_cache(maxsize=1024)
+def _read(text: str) -> _Reading:
+    plain = text[:MOST]
+    return _Reading(
+        naming(plain),
+        slot_of(plain),
+        tuple(values_of(plain)),
+        _names(plain),
+        frozenset(word for name in PERSONS for word in has_of(name, plain)),
+        frozenset(name for name in LISTS if has_of(name, plain)),
+        _OWN.search(spoken(plain)) is not None,
+        min(MOST_WORDS, plain.count(" ") + 1) / MOST_WORDS,
+        fields_of(plain),
+    )
+
+
+def _names(text: str) -> frozenset[str]:
+    """The capitalized words inside a text. German capitalizes all nouns, so there they tell
+    nothing.
+    """
+    if _CAPITAL_NOUNS.search(text):
+        return frozenset()
+    return frozenset(folded(name) for name in _NAME.findall(text) if name not in _SPEAKER)
+
+
+@lru_cache(maxsize=256)
+def words_of(text: str) -> frozenset[str]:
+    """The words of a text and each two neighbours, in lower case."""
+    found = ["^", *map(folded, _WORD.findall(text[:MOST]))]
+    return frozenset(found[1:]) | frozenset(map(" ".join, pairwise(found)))
+
+
+@lru_cache(maxsize=256)
+def own_signs(said: Said) -> Signs:
+    """The signs of a new statement, whatever is known already."""
+    one, ends = _read(said.text), ends_of(said.text[:MOST])
+    return {
+        **{f"new_{name}": 1.0 for name in one.lists},
+        "new_ends": float(bool(ends)),
+        "new_denies": float(any(end.kind == "plain" for end in ends)),
+        "new_unreal": float(is_unreal(said.text[:MOST])),
+        "new_own": float(one.is_own),
+        "new_of_others": float(said.subject not in USER and said.subject is not None),
+        "new_slot": float(one.slot is not None or said.topic is not None),
+        "new_value": float(bool(one.values)),
+        "new_name": float(bool(one.names)),
+        "new_person": float(bool(one.persons)),
+        "new_event": float(said.type == "event"),
+        "new_length": one.length,
+    }
+
+
+def shared_signs(new: Said, known: Said) -> Signs:
+    """The signs of two statements beside each other, and those of the known one."""
+    one, other = _read(new.text), _read(known.text)
+    mine = sum(is_meant_by(word, other.named) for word in one.named)
+    theirs = sum(is_meant_by(word, one.named) for word in other.named)
+    return {
+        "share_of_new": mine / max(1, len(one.named)),
+        "share_of_known": theirs / max(1, len(other.named)),
+        "shares": float(theirs > 0),
+        "shares_many": float(min(3, theirs)),
+        "shares_first": float(bool(other.named) and is_meant_by(other.named[0], one.named)),
+        **_of_topics(new, known, one, other),
+        **_of_values(one, other),
+        **_of_fields(one, other),
+        "persons_new": float(bool(one.persons - other.persons)),
+        "persons_gone": float(bool(other.persons - one.persons)),
+        "persons_same": float(bool(one.persons & other.persons)),
+        "same_subject": float((new.subject or "user") == (known.subject or "user")),
+        "known_own": float(other.is_own),
+        "known_length": other.length,
+        "known_event": float(known.type == "event"),
+        "known_order": float(known.type == "instruction"),
+        "known_adds": float("additions" in other.lists),
+        "known_was": float("was" in other.lists),
+        "known_bans": float("bans" in other.lists),
+    }
+
+
+def _of_topics(new: Said, known: Said, one: _Reading, other: _Reading) -> Signs:
+    mine = one.slot.topic if one.slot else new.topic
+    theirs = other.slot.topic if other.slot else known.topic
+    is_same = mine is not None and mine == theirs
+    values = (one.slot and one.slot.value, other.slot and other.slot.value)
+    return {
+        "same_topic": float(is_same),
+        "other_topic": float(mine is not None and theirs is not None and mine != theirs),
+        "no_topic": float(mine is None and theirs is None),
+        "known_slot": float(theirs is not None),
+        "known_preference": float((theirs or "").startswith(PREFERENCE)),
+        "same_topic_value": float(is_same and values[0] is not None and values[0] == values[1]),
+    }
+
+
+def _of_values(one: _Reading, other: _Reading) -> Signs:
+    mine = {folded(value.text) for value in one.values}
+    theirs = {folded(value.text) for value in other.values}
+    return {
+        "values_differ": float(differ(one.values, other.values)),
+        "values_same": float(bool(mine & theirs)),
+        "known_value": float(bool(theirs)),
+        "names_same": float(bool(one.names & other.names)),
+        "names_differ": float(
+            bool(one.names) and bool(other.names) and not one.names & other.names
+        ),
+        "known_name": float(bool(other.names)),
+    }
+
+
+def _of_fields(one: _Reading, other: _Reading) -> Signs:
+    """The fields of life of both statements. What replaces what differs by field: one has one home,
+    and several pets.
+    """
+    both = one.fields & other.fields
+    return {
+        **{f"field_{name}": 1.0 for name in both},
+        "shares_field": float(bool(both)),
+        "fields_differ": float(bool(one.fields) and bool(other.fields) and not both),
+        "share_of_fields": len(both) / max(1, len(one.fields | other.fields)),
+    }
