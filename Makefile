@@ -113,6 +113,7 @@ load: setup ## Ramp up calls against any endpoint to its knee: URL=https://… (
 
 train: setup ## Train recall's ranker on our labelled sets, and judge it on what was left out (ARGS=--judge: only that)
 	@$(PYTHON) -m benchmarks.retrieval.ranking.train $(ARGS)
+	@$(PYTHON) -m benchmarks.retrieval.ranking.answering $(ARGS)
 
 relate: setup ## Train how new statements are related to known ones (ARGS=--judge: only judge it on what was left out)
 	@$(PYTHON) -m benchmarks.truth.relating.train $(ARGS)

@@ -229,6 +229,8 @@ def page(file: Path, table: str, *, minutes: float, users: int) -> None:
     file.write_text(
         f"""# A storm
 
+Figures of decision [143](../adr/0143-a-storm.md).
+
 `make storm` lets {users} users talk for {minutes:g} minutes with a local stack of its own, and lets everything go wrong at the same
 time: functions' processes are killed with `SIGKILL`, a double of the model server misbehaves in {len(WAYS)} ways, tables refuse up to
 60 % of the functions' calls, and the search index is away for up to 20 s. Clients try a call again with the same key, for a minute at most. Windows have

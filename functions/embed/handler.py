@@ -13,14 +13,14 @@ cold_start.begin()
 from aws_lambda_powertools.utilities.typing import LambdaContext
 from palimpsest.observability import logger
 from palimpsest.wiring import indexing
-from palimpsest.workers.batches import change_batch
+from palimpsest.workers.batches import asked_vectors, change_batch
 
 
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     worker = indexing.embed_worker()
     if "texts" in event:
-        return {"vectors": worker.vectors(event["texts"], as_questions=event["as_questions"])}
+        return asked_vectors(event, vectors=worker.vectors)
     return change_batch(event, embed=worker.embed, hide=worker.hide)
 
 

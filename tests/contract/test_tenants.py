@@ -71,6 +71,7 @@ def test_settings_are_replaced_whole(
         memory_days=days,
         models=models,
         limits=TenantLimits(sessions=days, model_cost_usd=0.5),
+        answer_floor=None if days is None else days / 8,
     )
     tenants.replace_settings(Scope("acme"), told)
     assert tenants.settings(Scope("acme")) == told

@@ -1,9 +1,10 @@
-"""Fits a linear ranker to labelled candidates, in an environment that has scikit-learn.
+"""Fits a linear model to labelled rows, in an environment that has scikit-learn.
 
 python fit.py < {"groups": [{"x": [[number or null]], "y": [0 or 1], "weight": number}]}
+python fit.py < {"rows": [[number or null]], "y": [0 or 1], "weights": [number]}
 
-Each group has the candidates of one question. Prints the mean, scale and weight of each column, and
-the constant.
+Each group has the candidates of one question, which are ranked. Rows alone are told apart. Prints
+the mean, scale and weight of each column, and the constant.
 """
 
 import json
@@ -38,6 +39,22 @@ def fitted(groups: Sequence[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+def told_apart(rows: Sequence[Any], labels: Sequence[int], shares: Sequence[float]) -> Any:
+    """A regression whose sums are the logarithm of the odds that a row has the label 1."""
+    raw = np.array(rows, dtype=float)
+    means, scales = np.nanmean(raw, axis=0), np.nanstd(raw, axis=0)
+    scales[scales < 1e-9] = 1.0
+    weights = np.array(shares) * len(shares) / np.sum(shares)
+    model = LogisticRegression(C=1.0, max_iter=1_000)
+    model.fit(np.nan_to_num((raw - means) / scales), labels, sample_weight=weights)
+    return {
+        "means": means.tolist(),
+        "scales": scales.tolist(),
+        "weights": model.coef_[0].tolist(),
+        "constant": float(model.intercept_[0]),
+    }
+
+
 def _weights(groups: Sequence[dict[str, Any]], rows: Any, answers: Any) -> Any:
     differences, shares = [], []
     begin = 0
@@ -58,4 +75,8 @@ def _weights(groups: Sequence[dict[str, Any]], rows: Any, answers: Any) -> Any:
 
 
 if __name__ == "__main__":
-    print(json.dumps(fitted(json.load(sys.stdin)["groups"])))
+    told = json.load(sys.stdin)
+    if "groups" in told:
+        print(json.dumps(fitted(told["groups"])))
+    else:
+        print(json.dumps(told_apart(told["rows"], told["y"], told["weights"])))

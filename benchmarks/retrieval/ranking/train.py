@@ -9,7 +9,7 @@ import argparse
 import json
 import subprocess
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -90,17 +90,27 @@ def _fit(
         }
         for question, candidates, rows in groups
     ]
+    return rounded(names, fitted({"groups": told}))
+
+
+def fitted(told: Mapping[str, Any]) -> dict[str, Any]:
+    """What `fit.py` makes of these groups or rows, in its own environment."""
     done = subprocess.run(
         [str(python_of(LEARNER)), str(Path(__file__).with_name("fit.py"))],
-        input=json.dumps({"groups": told}),
+        input=json.dumps(told),
         capture_output=True,
         text=True,
         check=True,
     )
-    fitted = json.loads(done.stdout)
-    columns = zip(names, fitted["means"], fitted["scales"], fitted["weights"], strict=True)
+    made: dict[str, Any] = json.loads(done.stdout)
+    return made
+
+
+def rounded(names: Sequence[str], made: Mapping[str, Any]) -> dict[str, Any]:
+    """A model as it is stored."""
+    columns = zip(names, made["means"], made["scales"], made["weights"], strict=True)
     return {
-        "constant": round(fitted["constant"], DIGITS),
+        "constant": round(made["constant"], DIGITS),
         "weights": {
             name: {
                 "mean": round(mean, DIGITS),

@@ -16,7 +16,7 @@ from tests.contract.client.conftest import ROOT
 DESCRIPTION: dict[str, Any] = json.loads(write_types.DESCRIPTION.read_text())
 SERVICE = ROOT / "layers" / "core" / "python" / "palimpsest"
 GRAPH = ROOT / "layers" / "graph" / "python" / "palimpsest_graph"
-NEVER_ANSWERED = {"damaged_job", "not_in_memory_store", "two_stores"}
+NEVER_ANSWERED = {"damaged_job", "newer_job", "not_in_memory_store", "two_stores"}
 """Codes that jobs have, that problems hide, or that the library alone raises."""
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from palimpsest.api.mcp import server as mcp
 from palimpsest.api.mcp import tools as mcp_tools
+from palimpsest.api.operations import operations_of
 from palimpsest.errors import Unavailable
 from palimpsest.memory.record import MAX_CONTENT
 
@@ -224,8 +225,6 @@ def test_the_profile_is_a_resource_of_the_user_in_the_path(call: Client) -> None
     uri = "palimpsest://profile"
     listed = asked(call, "resources/list"), asked_now(call, "resources/list")
     assert [answer.json["result"]["resources"][0]["uri"] for answer in listed] == [uri, uri]
-    templates = asked(call, "resources/templates/list").json["result"]
-    assert templates == {"resourceTemplates": []}
     profile = call("GET", "/v1/users/sarah/profile").json["text"]
     assert HAMBURG in profile
     content = {"uri": uri, "mimeType": "text/plain", "text": profile}
@@ -233,6 +232,27 @@ def test_the_profile_is_a_resource_of_the_user_in_the_path(call: Client) -> None
     assert before == {"contents": [content]}
     now = asked_now(call, "resources/read", uri=uri).json["result"]
     assert (now["contents"], now["ttlMs"], now["cacheScope"]) == ([content], 0, "private")
+
+
+def test_resources_are_described_as_the_api_describes_the_same(call: Client) -> None:
+    known = {each.name: each for each in operations_of("memories")}
+    (profile,) = asked(call, "resources/list").json["result"]["resources"]
+    (memory,) = asked(call, "resources/templates/list").json["result"]["resourceTemplates"]
+    for shown, name in ((profile, "read_profile"), (memory, "read_memory")):
+        operation = known[name]
+        assert (shown["title"], shown["description"]) == (operation.summary, operation.description)
+    assert memory["uriTemplate"] == "palimpsest://memories/{memory_id}"
+
+
+def test_a_memory_is_a_resource_of_its_user(call: Client) -> None:
+    saved = remembered(call, HAMBURG, topic_key="residence")
+    uri = f"palimpsest://memories/{saved['id']}"
+    (content,) = asked(call, "resources/read", {"uri": uri}).json["result"]["contents"]
+    whole = call("GET", f"/v1/users/sarah/memories/{saved['id']}").json
+    assert (content["mimeType"], json.loads(content["text"])) == ("application/json", whole)
+    for user, wrong in (("david", uri), ("sarah", f"{uri}0"), ("sarah", f"{uri}/../x")):
+        answer = asked(call, "resources/read", {"uri": wrong}, user=user)
+        assert answer.json["error"]["code"] == -32002
 
 
 def test_an_unknown_resource_is_an_error_that_names_it(call: Client) -> None:

@@ -23,6 +23,7 @@ BUILT_IN = {
     "retention": KEPT,
     "models": None,
     "secrets": "keep_in_message",
+    "answer_floor": None,
     "retention_job": None,
     "limits": dict.fromkeys(("requests_per_second", "sessions", "memories", "model_cost_usd")),
 }
@@ -220,3 +221,21 @@ def test_an_unknown_job_is_404_and_so_is_another_tenants(call: Client, service: 
     path = call("DELETE", "/v1/sessions/s").headers["Location"]
     for answer in (call("GET", "/v1/jobs/job_0"), service.client(tenant="other")("GET", path)):
         assert (answer.status, answer.json["code"]) == (404, "job_not_found")
+
+
+def test_the_floor_of_answers_is_the_tenant_s(call: Client) -> None:
+    memory = {"type": "fact", "content": "My dog is called Rex."}
+    call("POST", "/v1/users/sarah/memories", {"memories": [memory]})
+    asked = {"query": "What is my dog called?", "answer": True}
+
+    def answered() -> str:
+        found = call("POST", "/v1/users/sarah/recall", asked).json
+        assert 0 < found["answerable"] < 1
+        assert len(found["memories"]) == 1
+        return str(found["answer"])
+
+    call("PUT", SETTINGS, {"answer_floor": 0})
+    assert "Rex" in answered()
+    call("PUT", SETTINGS, {"answer_floor": 1})
+    assert answered() == ""
+    assert call("PUT", SETTINGS, {"answer_floor": 1.5}).status == 422

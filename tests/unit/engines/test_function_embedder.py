@@ -9,9 +9,13 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from palimpsest import tracing
 from palimpsest.engines.aws import FunctionEmbedder
+from palimpsest.engines.opentelemetry import OpenTelemetryTracer
 from palimpsest.errors import ModelUnavailable
 from palimpsest.models.ports import Space
+from palimpsest.workers.batches import asked_vectors
 
 from tests.doubles.meanings import Meanings
 from tests.unit.api.handlers import load
@@ -66,3 +70,19 @@ def test_a_function_that_gives_no_vectors_is_a_model_that_is_unavailable(
 ) -> None:
     with pytest.raises(ModelUnavailable):
         FunctionEmbedder("Embed", space=SPACE, client=Invoked(handler)).embed(["green tea"])
+
+
+def test_the_vectors_that_another_function_asks_for_are_made_in_its_trace() -> None:
+    exporter = InMemorySpanExporter()
+    tracing.use(OpenTelemetryTracer(exporter, service="test"))
+    try:
+        client = Invoked(lambda event: asked_vectors(event, vectors=Meanings().embed))
+        with tracing.span("request"):
+            FunctionEmbedder("Embed", space=SPACE, client=client).embed(["green tea"])
+        tracing.flush()
+        made, request = exporter.get_finished_spans()
+    finally:
+        tracing.use(None)
+    assert made.parent is not None
+    assert request.context is not None
+    assert (made.name, made.parent.span_id) == ("make vectors", request.context.span_id)

@@ -3,14 +3,18 @@ present is asked.
 """
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from palimpsest.memory.record import Source
+from palimpsest.recall.found import Candidate, FoundMemory
 from palimpsest.recall.question import analysed
 from palimpsest.recall.refine import newer_first
 
 from tests.unit.recall.service import RecallService
 
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 OLD = "I drive a green car to work."
 NEW = "I switched: I drive a red car to work."
 
@@ -107,3 +111,38 @@ def test_a_topics_current_record_stays_above_what_was_said_before_it(
     equal = [replace(one, score=1.0) for one in (old, current, new)]
     assert [one.id for one in newer_first(equal, query)] == [old.id, current.id, new.id]
     assert [one.id for one in newer_first([equal[0], equal[2]], query)] == [new.id, old.id]
+
+
+def stated(key: str, text: str, *, score: float, day: int) -> FoundMemory:
+    """A user's message in a conversation of its own."""
+    moment = day * 24 * 3600 * 1000
+    return FoundMemory(
+        id=key,
+        type="message",
+        content=text,
+        source=Source(session=key, seqs=(1,)),
+        valid_from=moment,
+        candidate=Candidate(key, {}, said_at=moment),
+        speaker="user",
+        score=score,
+    )
+
+
+def test_an_older_statement_gives_way_to_one_later_statement() -> None:
+    old = stated("old", OLD, score=0.9, day=1)
+    newest = stated("newest", "I now drive the red car.", score=0.5, day=4)
+    middle = stated("middle", "I now drive the blue car.", score=0.4, day=3)
+    asked = analysed("Which car do I drive?", user="sarah", now=NOW)
+    found = newer_first([old, newest, middle], asked)
+    assert [one.id for one in found] == ["newest", "old", "middle"]
+
+
+def test_of_a_long_text_only_the_sentence_that_fits_the_question_can_replace_another() -> None:
+    talk = "The meeting on Monday was long and everybody had two coffees before the break. " * 4
+    old = stated("old", f"My boss is called Dana. {talk}", score=0.9, day=1)
+    jest = f"My probation is over? Just kidding, three of them left the meeting. {talk}"
+    asked = analysed("What is my boss called?", user="sarah", now=NOW)
+    other = stated("other", jest, score=0.5, day=2)
+    assert [one.id for one in newer_first([old, other], asked)] == ["old", "other"]
+    new = stated("new", f"{talk} My new boss is called Theo.", score=0.5, day=2)
+    assert [one.id for one in newer_first([old, new], asked)] == ["new", "old"]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from palimpsest.recall.found import Candidate
 from palimpsest.recall.ranker import LinearRanker, Rankers, Weight, learned, likelihood
 from palimpsest.recall.ranking import ranked
-from palimpsest.recall.signals import READ, SIGNALS, read_signals
+from palimpsest.recall.signals import READ, SIGNALS, Signal, read_signals
 
 PLAIN = LinearRanker(-1.0, {"meaning": Weight(0.5, 0.25, 2.0), "length": Weight(1.0, 1.0, 0.5)})
 
@@ -34,8 +34,8 @@ def test_what_a_reranker_read_is_scaled_within_what_it_read() -> None:
 
 
 def test_what_was_read_is_ranked_by_the_ranker_for_it_and_the_others_by_theirs() -> None:
-    found = LinearRanker(0.0, {"meaning": Weight(0.0, 1.0, 1.0)})
-    read = LinearRanker(0.0, {"read": Weight(0.0, 1.0, 5.0)})
+    found: LinearRanker[Signal] = LinearRanker(0.0, {"meaning": Weight(0.0, 1.0, 1.0)})
+    read: LinearRanker[Signal] = LinearRanker(0.0, {"read": Weight(0.0, 1.0, 5.0)})
     rankers = Rankers(found, read)
     many = [Candidate(name, {"keyword": score}, said_at=0) for name, score in (("a", 9), ("b", 1))]
     assert [each.candidate.key for each in ranked(many, now=0, rankers=rankers)] == ["a", "b"]

@@ -5,7 +5,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest.recall.found import Candidate
+from palimpsest.recall.found import Candidate, Scores
 from palimpsest.recall.ranking import Ranked, near_enough, preselected, ranked
 from palimpsest.recall.recall import within_budget
 from palimpsest.recall.weights import DAY
@@ -189,15 +189,26 @@ def shown(*candidates: Candidate) -> list[str]:
     return [one.candidate.key for one in near_enough(ranked(candidates, now=NOW))]
 
 
-def test_each_result_passes_a_floor_of_its_own() -> None:
-    best = candidate("s/1", vector=0.5)
-    assert shown(best, candidate("near", vector=0.25), candidate("far", vector=0.15)) == [
-        "s/1",
-        "near",
-    ]
-    said_beside = candidate("s/2", vector=0.1, neighbours=("s/1", "s/3"))
-    assert shown(best, said_beside) == ["s/1", "s/2"]
-    assert shown(best, replace(said_beside, neighbours=("s/3",))) == ["s/1"]
+def test_what_is_far_less_likely_than_the_best_is_left_out() -> None:
+    best = candidate("s/1", vector=0.9, keyword=9.0, coverage=0.9, words=20)
+    near, far = candidate("near", vector=0.6, words=20), candidate("far", vector=0.02)
+    assert shown(best, near, far) == ["s/1", "near"]
+    assert shown(best, near, replace(far, says="question")) == ["s/1", "near"]
+    assert sorted(shown(candidate("low", vector=0.2), far)) == [], "none is near the question"
+
+
+def test_a_record_whose_topic_the_question_names_leaves_out_no_other() -> None:
+    scores: Scores = {"vector": 0.6, "topic_key": 1.0}
+    record = replace(candidate("record"), scores=scores, words=20)
+    other = candidate("other", vector=0.55, words=20)
+    assert shown(record, other) == ["record", "other"]
+
+
+def test_all_words_of_the_question_are_near_enough() -> None:
+    best = candidate("s/1", vector=0.9, keyword=9.0, coverage=1.0, words=20)
+    other = candidate("s/2", keyword=1.0, vector=0.0, words=2, speaker="assistant", coverage=1.0)
+    assert shown(best, other) == ["s/1", "s/2"]
+    assert shown(best, replace(other, coverage=0.2)) == ["s/1"]
 
 
 def test_what_says_nothing_stands_by_its_own_words_or_not_at_all() -> None:

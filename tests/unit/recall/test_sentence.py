@@ -66,7 +66,7 @@ def test_a_tool_s_output_is_no_answer(service: RecallService) -> None:
 
 
 def test_a_long_sentence_is_cut_and_a_long_name_too(service: RecallService) -> None:
-    service.say("My dog is called " + "Rex " * 400, role="user")
+    service.say("My dog is called Rex" + " and my dog is called Rex" * 40, role="user")
     service.index_all()
     found = answer(service, "What is my dog called?")
     assert "My dog is called Rex" in found

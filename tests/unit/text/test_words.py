@@ -87,6 +87,7 @@ class TextWords(Strict):
     question_words: Entries = []
     question_leads: Entries = []
     function_words: Words = []
+    common_words: Words = []
     empty_words: Words = []
     what_happened: Words = []
     inflections: Annotated[list[tuple[str, str]], AfterValidator(distinct)] = []

@@ -465,8 +465,9 @@ class Reached(TypedDict):
 
 class Recalled(TypedDict):
     memories: list[Found]
-    recall_id: str
+    answerable: float
     answer: str | None
+    recall_id: str
     citations: list[str]
     method: str | None
     degraded: list[str]
@@ -662,6 +663,7 @@ class TenantSettings(TypedDict):
     models: list[str] | None
     secrets: Literal["keep_in_message", "mask", "refuse"]
     limits: ShownLimits
+    answer_floor: float | None
     retention_job: RetentionJob | None
 
 

@@ -59,6 +59,7 @@ class SettingsItem(TableModel):
     models = JSONAttribute(null=True)
     change = UnicodeAttribute(null=True)
     secrets = UnicodeAttribute(null=True)
+    answer_floor = NumberAttribute(null=True)
     limits = JSONAttribute(null=True)
 
     @classmethod

@@ -171,6 +171,7 @@ TENANT_SETTINGS: Json = NEW_TENANT_SETTINGS | {
         "instructions": "1y",
         "preferences": "permanent",
     },
+    "answer_floor": None,
     "retention_job": None,
 }
 

@@ -162,6 +162,7 @@ ANSWERS: dict[str, Json] = {
     "Recalled": {
         "recall_id": RECALL,
         "answer": "Sarah works in Marketing.",
+        "answerable": 0.82,
         "citations": [MEMORY["id"]],
         "method": "model",
         "memories": [FOUND],

@@ -1,9 +1,9 @@
 """Runs the whole service on this machine from an installed wheel: `python -m palimpsest_local.stack
 up|down|reset|logs`.
 
-The wheel has the sources of the deployment in one archive: template, functions and local AWS are
-those that a clone of the project starts. They are unpacked once, and what they need is installed
-from the lock files into an environment of their own.
+The wheel has the sources of the deployment in one archive. A clone of the project starts the same
+template, functions and local AWS. The sources are unpacked once, and their requirements are
+installed from the lock files into an environment of their own.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def prepared(within: Path) -> Path:
     archive = files("palimpsest_local").joinpath(ARCHIVE)
     if not archive.is_file():
         raise CannotStart(
-            "this is no installed wheel. In a clone of the project, run `make start`."
+            "this is not an installed wheel. In a clone of the project, run `make start`."
         )
     content = archive.read_bytes()
     folder = within / f"stack-{hashlib.sha256(content).hexdigest()[:12]}"

@@ -112,3 +112,24 @@ def test_what_the_assistant_says_of_the_user_is_its_own_statement() -> None:
     )
     (both,) = checked([replace(finding, seqs=(1, 2))], what, owner=owner).findings
     assert (both.topic, both.speaker) == ("residence", None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "This is Tom, Sarah's husband. I live in Kiel.",
+        "Tom here, borrowing Sarah's phone. I live in Kiel.",
+        "Hier ist Tom, der Mann von Sarah. Ich wohne in Kiel.",
+    ],
+)
+def test_somebody_who_writes_instead_of_the_user_says_so(text: str) -> None:
+    assert ("tom", "tom residence") in stated(user(text))
+    assert ("user", "residence") not in stated(user(text))
+    assert ("user", "residence") in stated(user("This is Sarah. I live in Kiel."))
+
+
+@pytest.mark.parametrize(
+    "text", ["[Tom] I live in Kiel.\n[Sarah] Nice!", "Tom -> I live in Kiel.\nSarah -> Nice!"]
+)
+def test_two_lines_in_a_rare_form_have_speakers(text: str) -> None:
+    assert stated(user(text)) == [("tom", "tom residence")]

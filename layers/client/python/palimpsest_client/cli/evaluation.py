@@ -34,7 +34,7 @@ class Question:
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """The memories that a question found, and the place (from 1) at which each expected one was
-    found first. None stands for one that was not found.
+    found first, or None if it was not found.
     """
 
     asked: Question
@@ -51,7 +51,7 @@ class Outcome:
         return all(place is not None for place in self.places)
 
     def share(self, depth: int) -> float:
-        """Return the share of what was expected that is among the first `depth`."""
+        """Return the share of the expected memories that are among the first `depth`."""
         there = [place is not None and place <= depth for place in self.places]
         return sum(there) / len(there)
 
@@ -80,7 +80,7 @@ def eval_(
     json_: AsJson = False,
 ) -> None:
     """Measure recall on your own questions: recall@k, MRR, and silence where nothing answers. No
-    model judges; what is found is compared with what you expect.
+    model judges. Found memories are compared with those that you expect.
     """
     asked = list(questions(file, user))
     memory = Palimpsest()
@@ -131,9 +131,7 @@ def figures(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """Return the measures. Those that no question allows are None."""
     answerable = [each for each in outcomes if each.asked.expected]
     others = [each for each in outcomes if not each.asked.expected]
-    found = {
-        f"recall@{depth}": _mean([each.share(depth) for each in answerable]) for depth in DEPTHS
-    }
+    found = {f"recall@{depth}": _recall_at(depth, answerable) for depth in DEPTHS}
     return {
         "questions": len(outcomes),
         **found,
@@ -142,6 +140,10 @@ def figures(outcomes: Sequence[Outcome]) -> dict[str, Any]:
         "silence": _mean([float(each.is_right) for each in others]),
         "found nothing": sum(not each.found for each in answerable),
     }
+
+
+def _recall_at(depth: int, outcomes: Sequence[Outcome]) -> float | None:
+    return _mean([each.share(depth) for each in outcomes])
 
 
 def report(measured: Mapping[str, Any], failed: Sequence[Mapping[str, Any]]) -> str:

@@ -31,7 +31,7 @@ def up(
 
 
 def down() -> None:
-    """Stop the service on this machine. What it stores is kept."""
+    """Stop the service on this machine. Its data stays."""
     raise typer.Exit(_run("down"))
 
 

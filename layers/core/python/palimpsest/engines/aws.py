@@ -165,9 +165,12 @@ class FunctionEmbedder:
     def embed(self, texts: Sequence[str], *, as_questions: bool = False) -> list[Vector]:
         from botocore.exceptions import BotoCoreError, ClientError
 
-        asked = json.dumps({"texts": list(texts), "as_questions": as_questions})
+        asked: dict[str, Any] = {"texts": list(texts), "as_questions": as_questions}
+        if trace := tracing.current():
+            asked[tracing.HEADER] = trace
+        payload = json.dumps(asked).encode()
         try:
-            answer = self._client.invoke(FunctionName=self._function, Payload=asked.encode())
+            answer = self._client.invoke(FunctionName=self._function, Payload=payload)
             vectors: list[Vector] = json.loads(answer["Payload"].read())["vectors"]
         except (BotoCoreError, ClientError) as error:
             raise ModelUnavailable("The function that embeds did not answer.") from error

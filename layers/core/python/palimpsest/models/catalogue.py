@@ -167,8 +167,8 @@ class Thresholds:
     candidate has.
 
     Nothing is shown unless the strongest candidate reaches `least`. A message that says nothing
-    must reach `least` itself. Every other candidate must reach `own`, either with its own strength
-    or with `beside` times the strength of a message next to it. A past message is related to a new
+    must reach `least` itself. A message of few words must reach `own`, either with its own strength
+    or with `beside` times the strength of a question next to it. A past message is related to a new
     one if their cosine is at least `resembles`.
     """
 
@@ -187,7 +187,7 @@ unrelated texts, as OpenAI's models give.
 THRESHOLDS: Mapping[str, Thresholds] = MappingProxyType(
     {
         "bge-small-en-v1.5-int8": Thresholds(
-            unrelated=0.46, words=0.1, least=0.1, own=0.05, resembles=0.5
+            unrelated=0.46, words=0.1, least=0.08, own=0.05, resembles=0.5
         )
     }
 )

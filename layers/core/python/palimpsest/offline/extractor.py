@@ -15,6 +15,7 @@ from palimpsest.conversations.spoken import said_at
 from palimpsest.extraction.chunk import Chunk
 from palimpsest.extraction.finding import Finding
 from palimpsest.extraction.ports import Extraction
+from palimpsest.extraction.testimony.speakers import is_report
 from palimpsest.graph.things import USER_TYPE, Relation
 from palimpsest.memory.burials import Stated as Statement
 from palimpsest.memory.meaning.corrections import (
@@ -289,7 +290,8 @@ def _of_no_kind(text: str, day: date, *, quote: str, is_known: bool) -> Stated |
     bag = words(text)
     is_own, is_who = salience.is_own(text), tells_who_the_user_is(text)
     # It needs neither names nor numbers then.
-    is_enough = is_known or dates_a_thing(text) or (is_own and not salience.is_noisy(text))
+    is_told = is_own or is_report(text)
+    is_enough = is_known or dates_a_thing(text) or (is_told and not salience.is_noisy(text))
     if not is_known and not is_own and is_order(text):
         return None
     if not is_enough:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+# ruff: noqa: RUF001 - marks of many scripts
 import re
 from functools import cache
 
 from palimpsest.privacy.phrases import phrases, whole, word_set
-from palimpsest.privacy.said import PASSPHRASE
+from palimpsest.privacy.values import PASSPHRASE
 
 MOST_READ = 600
 """Characters at the end of a message in which it asks for something."""
@@ -15,7 +16,7 @@ LONGEST_ANSWER = 200
 MOST_WORDS = 24  # of a recovery phrase
 LEAST_DIGITS, LEAST_LETTERS = 3, 4
 _WORD = re.compile(r"\S+")
-_AROUND = ".,;:!?()[]{}<>\"'“”„«»‘’`*"  # noqa: RUF001 - marks of many scripts
+_AROUND = ".,;:!?()[]{}<>\"'“”„«»‘’`*"
 
 
 @cache
@@ -34,8 +35,14 @@ def _asks() -> re.Pattern[str]:
 
 @cache
 def _asks_whether() -> re.Pattern[str]:
-    """Questions about a secret, which no secret answers: "Do you have a password?"."""
-    return re.compile(rf"(?<!\w)(?:{phrases('asks_whether')})(?!\w)", re.IGNORECASE)
+    """Questions about a secret, which no secret answers: "Do you have a password?". They begin with
+    their verb, after one word at most. Warnings are anywhere.
+    """
+    return re.compile(
+        rf"\W*(?:[\w'’]+\W+){{0,1}}?(?:{phrases('asks_whether')})(?!\w)"
+        rf"|.*(?<!\w)(?:{phrases('warns')})(?!\w)",
+        re.IGNORECASE,
+    )
 
 
 @cache
@@ -43,12 +50,29 @@ def _lead() -> re.Pattern[str]:
     return re.compile(rf"\W*(?:(?:{phrases('answer_lead')})(?!\w)\W*)*", re.IGNORECASE)
 
 
+@cache
+def _asks_what() -> re.Pattern[str]:
+    """Questions for a value: "What is your PIN?"."""
+    return re.compile(rf"\W*(?:\w+\W+)?(?:{phrases('asks_what')})(?!\w)", re.IGNORECASE)
+
+
+def _names_secret(sentence: str) -> bool:
+    """Return whether a sentence names a secret, not what somebody does: "do you code"."""
+    named = _named().search(sentence)
+    if named is None:
+        return False
+    before = sentence[: named.start()].casefold().split()[-1:]
+    return not {*before} & word_set("askers")
+
+
 def asks_for_secret(text: str) -> bool:
     """Whether the last sentences of a message ask for a password, a code or a key."""
     for sentence in re.split(r"(?<=[.!?])\s+|\n", text[-MOST_READ:])[-3:]:
-        if not _named().search(sentence):
+        if not _names_secret(sentence):
             continue
-        if _asks().search(sentence) and not _asks_whether().search(sentence):
+        if _asks_what().match(sentence) and sentence.rstrip().endswith("?"):
+            return True
+        if _asks().search(sentence) and not _asks_whether().match(sentence):
             return True
     return False
 

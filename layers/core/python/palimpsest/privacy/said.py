@@ -9,47 +9,51 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from palimpsest.privacy.phrases import phrases, whole, word_set
-from palimpsest.text.analyser import function_words
+from palimpsest.privacy.beside import used_secrets
+from palimpsest.privacy.phrases import phrases, word_set
+from palimpsest.privacy.values import (
+    AROUND,
+    LEAST_CODE,
+    LEAST_KEY,
+    LEAST_PASSWORD,
+    NOT_SAID,
+    TOKEN,
+    code,
+    is_counted,
+    looks,
+    plain,
+)
 from palimpsest.text.sought import Sought, Stems
 from palimpsest.text.triggers import lowered
 
 Said = tuple[int, int, str]
 """Beginning and end of a secret, and the reason why it is one."""
 
-MOST_WORDS = 24  # most words of a passphrase
-PASSPHRASE = 4  # this many words are a passphrase, whatever the first word is
+
 # most characters and words between the name of a secret and the secret
 MOST_BETWEEN, MOST_LINKS = 200, 6
-LEAST_CODE, LEAST_KEY, LEAST_PASSWORD = 3, 8, 4
+
 _QUOTES = {'"': '"', "“": "”", "„": "“”", "«": "»", "‘": "’", "'": "'", "`": "`", "”": "”"}
+
+
 _OPENING = re.compile(r"[\"“„«‘'`”]|\*\*|__(?=\w)")
-_TOKEN = re.compile(r"\S+")
-_AROUND = ".,;:)]}>\"'”’»`*"
-_NOT_SAID = re.compile(
-    r"\[|<|\{|\$|%|\*{3,}|•|x{4,}$|\.{3}|…|_{3,}|(?:os|process|self|this|env|config|settings|args|"
-    r"secrets?|vault|request|req|data|params?)[.\[]|\w+\([^)]*\)|https?://|None$|null$|your[-_]|my[-_]",
-    re.IGNORECASE,
-)
+
+
 _STEM = Stems(
     r"pass|pwd|\bpw\b|pin|code|token|key|secret|credential|login|log-in|kennwort|losungs|zugang|anmelde"
     r"|geheim|tan\b|puk|cv[vc]|csc|otp|2fa|mfa|seed|recovery|backup|mnemonic|phrase|schlüssel"
     r"|kombination|combina|prüfziffer|kartenprüf|mot|mdp|clé|cle|jeton|identifiant|cryptogramme"
     r"|contrase|clave|frase|código|codigo|credencial|palabra|réponse|answer|antwort|digicode"
-    r"|auth|bearer|sig="
+    r"|auth|bearer|sig=|ssn|social security|combo|combination|creds|wi-?fi"
 )
-_SUFFIX = re.compile(
-    r"\w{3,}(?:ed|(?<!l)ing|able|ible|ory|ive|ous|less|ful|ly|lich|ig|isch|bar|los|iert|é|ée|eux|ado|ada|ido|ida)"
-)
+
 _BETWEEN = r"(?:[ \t]+(?!(?:{breaks})\b)[^\s.!?:=;,]{{1,30}}){{0,6}}?"
 _CAPITAL = re.compile(r"(?<!\\)[A-ZÀ-Þ]")
 _SLASH = re.compile(r"[ \t]*(\S{2,64}?)[ \t]*(?:/|:|,|\||and|und|et|y)[ \t]*(\S{4,64})")
-_UNITS_AFTER = 2
+
 _CODE_FOLLOWS = r"(?= ?(?:is|ist|est|es|lautet|:|\d{4,8}\b|for|für|fürs|pour|de|del|para|to)\b|:)"
 _CODE_ALONE = re.compile(r"(?:[A-Z]-)?\d{4,8}")
-_ARTICLE = re.compile(
-    r"(?:(?:the|die|der|la|le|el|number|nummer) +){1,2}(?=[#*]?\d)", re.IGNORECASE
-)
+
 
 _ASSIGNED = Sought(
     r"(?P<name>(?:"
@@ -63,6 +67,18 @@ _ASSIGNED = Sought(
     re.IGNORECASE,
 )
 _NAME_OF_CODE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|[A-Za-z_]+")
+
+
+_OF_A_THING = re.compile(
+    r"[ ](?:of|for|to|de|du|des|del|für|fürs|zum|zur|à|para)(?:[ '’][^\W\d_]+){1,4}[ ]"
+    r"(?!(?:19|20)\d\d\b)(?=[#*]?[A-Za-z]{0,3}\d)"
+    r"|[ ]d['’][^\W\d_]+(?:[ '’][^\W\d_]+){0,4}[ ](?=[#*]?[A-Za-z]{0,3}\d)",
+    re.IGNORECASE,
+)
+"""What a code is for, right before the code: "for the shed 0734"."""
+LEAST_OF_A_THING = 3
+
+
 _IN_URL = Sought(
     r"[?&#;](?:sig|signature|token|access_token|id_token|refresh_token|api_?key|apikey|key|password|pwd|secret"
     r"|client_secret|auth|x-amz-signature|x-amz-security-token|code)=(?P<value>[^&\s\"'<>#]{6,4096})",
@@ -86,6 +102,7 @@ _PLACEHOLDER = re.compile(
 
 def said_secrets(text: str) -> Iterator[Said]:
     """The secrets in a text that the text itself names as secrets."""
+    yield from used_secrets(text)
     if not _STEM.are_in(text):
         return
     yield from _assigned(text)
@@ -96,7 +113,7 @@ def said_secrets(text: str) -> Iterator[Said]:
                 yield (*place, reason)
     for match in _reversed().finditer(text):
         value = match["value"].strip("\"'“”„«»`‘’,.:;(")
-        if _CODE_ALONE.fullmatch(value) or _looks(value, least=LEAST_PASSWORD, strict=True):
+        if _CODE_ALONE.fullmatch(value) or looks(value, least=LEAST_PASSWORD, strict=True):
             start = match.start("value") + match["value"].index(value)
             yield start, start + len(value), "password"
 
@@ -133,7 +150,7 @@ def _link() -> re.Pattern[str]:
     """Return a pattern for the words between the name of a secret and the secret: "is", ":",
     "=".
     """
-    been = r"(?:['’]s(?=[ \t]+been\b))?"
+    been = r"(?:['’]s(?=[ \t]+been\b))?(?:[?:]?[ \t]*(?=[ \t](?:it['’]s|es ist|c['’]est)\b))?"
     between = been + _BETWEEN.format(breaks=phrases("breaks"))
     still = rf"(?:[ \t]+(?:{phrases('still')})(?!\w))*"
     words = rf"(?:(?:[ \t]*,)?[ \t]+(?:{phrases('is')})|['’]s)(?!\w){still}[ \t]*[:=]?[ \t]*"
@@ -164,6 +181,8 @@ def _after_noun(text: str, noun: re.Match[str], kind: Class) -> tuple[int, int] 
         found = _value(text, noun.end() + 1, kind, strict=True)
         if found is not None:
             return found
+    if kind in ("code", "own_code") and (of := _OF_A_THING.match(text, noun.end())) is not None:
+        return code(text, of.end(), least=LEAST_OF_A_THING)
     end, limit = noun.end(), min(len(text), noun.end() + MOST_BETWEEN)
     for _ in range(MOST_LINKS):
         link = _link().match(text, end, limit)
@@ -184,23 +203,23 @@ def _value(text: str, start: int, kind: Class, *, strict: bool) -> tuple[int, in
             inner = text[slice(*quoted)]
             return quoted if _is_quoted_secret(inner, kind) else None
         start = opening.end()
-    token = _TOKEN.match(text, start)
-    if token is None or _NOT_SAID.match(token[0]):
+    token = TOKEN.match(text, start)
+    if token is None or NOT_SAID.match(token[0]):
         return None
     if kind in ("code", "own_code"):
-        return _code(text, start, least=LEAST_PASSWORD if kind == "own_code" else LEAST_CODE)
+        return code(text, start, least=LEAST_PASSWORD if kind == "own_code" else LEAST_CODE)
     if kind == "key":
         return _pair(text, start) or _key(token)
     return _password(text, token, strict=strict)
 
 
 def _is_quoted_secret(inner: str, kind: Class) -> bool:
-    if _NOT_SAID.search(inner):
+    if NOT_SAID.search(inner):
         return False
     if kind == "password":
         return len(inner) >= LEAST_CODE and inner.casefold() not in word_set("no_value")
     if kind == "key":
-        return _looks(inner, least=LEAST_KEY, strict=True) and " " not in inner
+        return looks(inner, least=LEAST_KEY, strict=True) and " " not in inner
     return (
         re.fullmatch(r"[A-Za-z0-9*# -]{3,16}", inner) is not None
         and sum(letter.isdigit() for letter in inner) >= LEAST_CODE
@@ -216,118 +235,34 @@ def _quoted(text: str, opening: re.Match[str]) -> tuple[int, int] | None:
     return opening.end(), min(found)
 
 
-def _code(text: str, start: int, *, least: int) -> tuple[int, int] | None:
-    """Return beginning and end of a code. A code is digits, in groups or with letters or marks
-    between them.
-    """
-    article = _ARTICLE.match(text, start)
-    start = article.end() if article else start
-    match = re.compile(
-        r"#?\*?(?=[A-Za-z*#-]{0,6}\d)[A-Za-z0-9*#]{1,16}(?:[ -]\d[\d*#]{0,7}){0,4}"
-    ).match(text, start)
-    if match is None:
-        return None
-    digits = sum(letter.isdigit() for letter in match[0])
-    after = text[match.end() : match.end() + 30].split(None, _UNITS_AFTER)[:1]
-    is_counted = bool(after) and whole("units").fullmatch(after[0].strip(",.;!?")) is not None
-    is_more = text[match.end() : match.end() + 1].isalpha()
-    return None if digits < least or is_counted or is_more else match.span()
-
-
 def _pair(text: str, start: int) -> tuple[int, int] | None:
     """Return beginning and end of the password in a pair of name and password: "admin / S3cret"."""
     pair = _SLASH.match(text, start)
     if pair is None:
         return None
-    value = pair[2].rstrip(_AROUND)
+    value = pair[2].rstrip(AROUND)
     return (
-        (pair.start(2), pair.start(2) + len(value)) if _looks(value, least=4, strict=True) else None
+        (pair.start(2), pair.start(2) + len(value)) if looks(value, least=4, strict=True) else None
     )
 
 
 def _key(token: re.Match[str]) -> tuple[int, int] | None:
-    value = token[0].rstrip(_AROUND)
-    if not _looks(value, least=LEAST_KEY, strict=True):
+    value = token[0].rstrip(AROUND)
+    if not looks(value, least=LEAST_KEY, strict=True):
         return None
     return token.start(), token.start() + len(value)
 
 
 def _password(text: str, token: re.Match[str], *, strict: bool) -> tuple[int, int] | None:
-    value = token[0].rstrip(_AROUND)
+    value = token[0].rstrip(AROUND)
     if not value:
         return None
     if strict:
-        is_one = _looks(value, least=5, strict=True) and not _is_counted(text, token)
+        is_one = looks(value, least=5, strict=True) and not is_counted(text, token)
         return (token.start(), token.start() + len(value)) if is_one else None
-    if _looks(value, least=LEAST_CODE, strict=False):
-        return None if _is_counted(text, token) else (token.start(), token.start() + len(value))
-    return _plain(text, token.start())
-
-
-def _is_counted(text: str, token: re.Match[str]) -> bool:
-    """Return whether a number counts something: "12 characters"."""
-    if not token[0].rstrip(_AROUND).replace("-", "").isdigit():
-        return False
-    after = _TOKEN.match(text, token.end() + 1)
-    return after is not None and whole("units").fullmatch(after[0].rstrip(_AROUND)) is not None
-
-
-def _plain(text: str, start: int) -> tuple[int, int] | None:
-    """Return beginning and end of a password of plain words. It ends with its clause, or before the
-    first function word ("and", "is").
-    """
-    end, words = start, list[str]()
-    while len(words) < MOST_WORDS and (token := _TOKEN.match(text, end + bool(words))) is not None:
-        word = token[0].rstrip(_AROUND + "!?…")
-        if not word or _is_grammar(word):
-            break
-        words.append(word)
-        end = token.start() + len(word)
-        if len(word) < len(token[0]) or text[token.end() : token.end() + 1] != " ":
-            break
-    is_one = bool(words) and (len(words) >= PASSPHRASE or _may_be_password(words[0]))
-    return (start, end) if is_one and end - start >= LEAST_PASSWORD else None
-
-
-def _is_grammar(word: str) -> bool:
-    folded = word.casefold()
-    return folded in function_words() or folded in word_set("joins")
-
-
-def _may_be_password(word: str) -> bool:
-    folded = word.casefold()
-    if folded in word_set("no_value") or not word[0].isalpha():
-        return False
-    return not (word.islower() and _SUFFIX.fullmatch(word))
-
-
-def _looks(value: str, *, least: int, strict: bool) -> bool:
-    """Return whether a token looks like a secret and not like a word. A secret mixes letters with
-    digits, has marks inside, or mixes upper and lower case.
-    """
-    if len(value) < least or _NOT_SAID.search(value):
-        return False
-    has_digit = any(letter.isdigit() for letter in value)
-    has_letter = any(letter.isalpha() for letter in value)
-    has_mark = re.search(r"\w[!@#$%^&*?~+=_|]+|[!@#$%^&*~+=_|]+\w", value) is not None
-    is_mixed = re.search(r"[a-z][A-Z]", value) is not None
-    if strict:
-        return has_letter and (has_digit or (has_mark and is_mixed)) and not _is_number(value)
-    return has_digit or has_mark or (is_mixed and not value.isalpha()) or is_mixed
-
-
-def _is_number(value: str) -> bool:
-    """Return whether the value is a number with a unit, an ordinal, a year or a version, and
-    therefore not a password.
-    """
-    return (
-        re.fullmatch(
-            r"v?\d+(?:[.,:]\d+)*(?:st|nd|rd|th|s|x|k|am|pm|h|fa|d|er|e|ª|º)?|\d+[A-Za-z]",
-            value,
-            re.IGNORECASE,
-        )
-        is not None
-    )
+    if looks(value, least=LEAST_CODE, strict=False):
+        return None if is_counted(text, token) else (token.start(), token.start() + len(value))
+    return plain(text, token.start())
 
 
 def _assigned(text: str) -> Iterator[Said]:
@@ -349,13 +284,13 @@ def _is_assigned(text: str, match: re.Match[str], value: str) -> bool:
     """Return whether the assigned value is a secret itself. A variable's name, a function call and
     an example are not.
     """
-    if _PLACEHOLDER.match(value) or _NOT_SAID.search(value):
+    if _PLACEHOLDER.match(value) or NOT_SAID.search(value):
         return False
     is_equal = "=" in text[match.end("name") : match.start("value")]
     if not match["word"]:
-        return _looks(value, least=LEAST_KEY, strict=True)
+        return looks(value, least=LEAST_KEY, strict=True)
     if match["quote"]:
         return True
     is_code = text[match.end() : match.end() + 1] in ("(", "[", "{")
     is_name = _NAME_OF_CODE.fullmatch(value) is not None and not match["name"].isupper()
-    return (is_equal and not is_code and not is_name) or _looks(value, least=4, strict=False)
+    return (is_equal and not is_code and not is_name) or looks(value, least=4, strict=False)

@@ -22,6 +22,8 @@ from palimpsest.memory.record import Record, RecordType
 from palimpsest.models.ports import Embedder, Vector
 from palimpsest.recall.found import Retriever, words_of
 from palimpsest.recall.question import Query, RecallRequest, coverage, scores
+from palimpsest.recall.ranking import MEANT
+from palimpsest.recall.topics import topics_meant
 from palimpsest.scope import UserScope, paid_by
 from palimpsest.search.ports import Hit, Vectors, Words
 from palimpsest.text.analyser import term_set, terms
@@ -79,6 +81,7 @@ class FindCandidates:
             for where in wheres
         ]
         topics = parallel.begin(partial(self._by_topic, scope, query))
+        meant = parallel.begin(partial(self._by_meaning, scope, query, vector))
         newest = parallel.begin(partial(self._newest, scope, query, request, now=now))
         findings = Findings()
         near = _nearest(partial(self.vectors.by_vector, scope), vector, wheres, deadline=deadline)
@@ -89,6 +92,7 @@ class FindCandidates:
             findings.add("keyword", self._without_index(scope, query, request.filter))
         in_index = frozenset(findings.scores)
         findings.add("topic_key", topics.result())
+        findings.add("topic_key", meant.result())
         not_indexed = [(key, share) for key, share in newest.result() if key not in in_index]
         findings.add("newest", not_indexed)
         return findings
@@ -106,10 +110,31 @@ class FindCandidates:
         """
         if not query.topic_keys:
             return []
-        pointers = self.memories.pointers(scope, query.topic_keys)
         longest = max(len(key.split("_")) for key in query.topic_keys)
         return [
             (last, min(1.0, len(key.split("_")) / longest))
+            for key, last in self._last_of(scope, query.topic_keys)
+        ]
+
+    def _by_meaning(
+        self, scope: UserScope, query: Query, embedded: parallel.Task[Vector | None]
+    ) -> list[tuple[str, float]]:
+        """Return the same records of topics that the question means without naming them."""
+        try:
+            vector = embedded.result()
+        except (ModelFailed, TimeoutError):
+            return []
+        if vector is None or self.embedder is None:
+            return []
+        meant = topics_meant(vector, model=self.embedder.space.model)
+        keys = [key for key in meant if key not in query.topic_keys]
+        return [(last, MEANT) for _, last in self._last_of(scope, keys)]
+
+    def _last_of(self, scope: UserScope, topics: Sequence[str]) -> list[tuple[str, str]]:
+        """Return the current or last record of each topic that has one."""
+        pointers = self.memories.pointers(scope, topics) if topics else {}
+        return [
+            (key, last)
             for key, pointer in pointers.items()
             if (last := pointer.record or pointer.ended) is not None
         ]

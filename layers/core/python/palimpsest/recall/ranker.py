@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from math import exp
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from palimpsest.recall.signals import Signal
 
+Name = TypeVar("Name", bound=str)
 PART = "constant"
 """The name of the term that every candidate has."""
 
@@ -31,15 +32,15 @@ class Weight:
 
 
 @dataclass(frozen=True, slots=True)
-class LinearRanker:
-    """Adds the terms of a candidate's signals. A signal that is missing counts as its mean."""
+class LinearRanker(Generic[Name]):
+    """Adds the terms of signals. A signal that is missing counts as its mean."""
 
     constant: float
-    weights: Mapping[Signal, Weight]
+    weights: Mapping[Name, Weight]
 
-    def terms(self, signals: Mapping[Signal, float]) -> dict[str, float]:
-        """The terms by signal, and the constant. Their sum is the logarithm of the odds that the
-        candidate answers the question.
+    def terms(self, signals: Mapping[Name, float]) -> dict[str, float]:
+        """The terms by signal, and the constant. Their sum is the logarithm of the odds that what
+        the signals are known of answers the question.
         """
         terms: dict[str, float] = {PART: self.constant}
         for name, weight in self.weights.items():
@@ -52,8 +53,8 @@ class LinearRanker:
 class Rankers:
     """`found` ranks candidates that no reranker has read, `read` those that one has read."""
 
-    found: LinearRanker
-    read: LinearRanker
+    found: LinearRanker[Signal]
+    read: LinearRanker[Signal]
 
 
 def likelihood(terms: Mapping[str, float]) -> float:
@@ -63,10 +64,11 @@ def likelihood(terms: Mapping[str, float]) -> float:
 
 def rankers_of(stored: Mapping[str, Any]) -> Rankers:
     """The rankers that a file of `make train` holds."""
-    return Rankers(*(_ranker_of(stored["rankers"][name]) for name in ("found", "read")))
+    return Rankers(*(linear_of(stored["rankers"][name]) for name in ("found", "read")))
 
 
-def _ranker_of(stored: Mapping[str, Any]) -> LinearRanker:
+def linear_of(stored: Mapping[str, Any]) -> LinearRanker[Any]:
+    """The model that was stored as a constant and the weights by signal."""
     weights = {name: Weight(**weight) for name, weight in stored["weights"].items()}
     return LinearRanker(stored["constant"], weights)
 

@@ -31,7 +31,13 @@ class Ranked:
     signals: Mapping[Signal, float] = field(default_factory=dict)
     terms: Mapping[str, float] = field(default_factory=dict)
 
+    @property
+    def odds(self) -> float:
+        """The logarithm of the odds that it answers."""
+        return sum(self.terms.values())
 
+
+MEANT = 0.5  # the score of a topic that the question means, which is near enough by itself
 DOUBT = 2
 """The number of opinions that weigh as much as doubt does. One opinion alone says little."""
 
@@ -99,9 +105,9 @@ def _standing(opinions: Sequence[str]) -> float:
 def near_enough(
     results: Sequence[Ranked], *, weights: Weights = DEFAULT_WEIGHTS
 ) -> tuple[Ranked, ...]:
-    """Return the candidates that are near enough to the question to be shown, by their own strength
-    or by that of a neighbour. If none is near, none is returned. If no vectors were compared, words
-    decide.
+    """Return the candidates that are near enough to the question to be shown. If none is near it,
+    none is returned. Candidates that answer far less likely than the best one are left out. If no
+    vectors were compared, words decide.
     """
     if not any("vector" in result.candidate.scores for result in results):
         return tuple(
@@ -112,28 +118,39 @@ def near_enough(
     by_key = {result.candidate.key: result for result in results}
     if max(result.strength for result in results) < weights.near.least:
         return tuple(result for result in results if _is_of_days(result))
-    return tuple(result for result in results if _may_be_shown(result, by_key, weights))
+    least = max(map(_odds_without_topic, results)) - weights.far
+    return tuple(result for result in results if _may_be_shown(result, by_key, least, weights))
 
 
-def _may_be_shown(result: Ranked, by_key: Mapping[str, Ranked], weights: Weights) -> bool:
+def _may_be_shown(
+    result: Ranked, by_key: Mapping[str, Ranked], least: float, weights: Weights
+) -> bool:
     """Whether the candidate may be shown.
 
     Two kinds always may: the record of a topic that the question names, and a statement from the
-    days about which alone the question asks. Others must be near enough. A message that says
-    nothing needs a word of the question and enough strength of its own, because its vector leans to
-    the message before it. For a message of few words, the strength of a question beside it counts
-    too; for any other candidate, that of any message beside it.
+    days about which alone the question asks. Others need the `least` odds, or all words of the
+    question. A message that says nothing also needs a word of the question and enough strength of
+    its own, because its vector leans to the message before it. A task and a message of few words
+    need enough strength, their own or that of a question beside them.
     """
     candidate = result.candidate
     if "topic_key" in candidate.scores or _is_of_days(result):
         return True
+    if _odds_without_topic(result) < least and candidate.coverage < 1:
+        return False
     if candidate.says == "nothing":
         return candidate.coverage > 0 and result.strength >= weights.near.least
+    if candidate.says != "little" and not candidate.by_words:
+        return True
     beside = [by_key[key] for key in candidate.neighbours if key in by_key]
-    if candidate.says == "little":
-        beside = [neighbour for neighbour in beside if neighbour.candidate.says == "question"]
-    strength_beside = max((neighbour.strength for neighbour in beside), default=0.0)
+    asked = (each.strength for each in beside if each.candidate.says == "question")
+    strength_beside = max(asked, default=0.0)
     return max(result.strength, weights.near.beside * strength_beside) >= weights.near.own
+
+
+def _odds_without_topic(result: Ranked) -> float:
+    """The record of a topic that the question names is so likely that all others lie far below."""
+    return result.odds - result.terms.get("topic", 0.0)
 
 
 def _is_of_days(result: Ranked) -> bool:
@@ -204,7 +221,8 @@ def _strength(candidate: Candidate, weights: Weights) -> float:
         near = candidate.coverage
     if candidate.coverage >= 1:
         near = max(near, weights.near.least)
-    return near + weights.near.least * candidate.scores.get("topic_key", 0.0)
+    topic = candidate.scores.get("topic_key", 0.0)
+    return near + weights.near.least * min(1.0, topic / MEANT)
 
 
 def _is_indexed(candidate: Candidate) -> bool:

@@ -4,15 +4,13 @@ rank them, and keep the best.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain
-from typing import Any, get_args
+from typing import Any
 
-from palimpsest import tracing
+from palimpsest import parallel, tracing
 from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import Unavailable
@@ -21,19 +19,21 @@ from palimpsest.models.catalogue import OTHER, THRESHOLDS
 from palimpsest.models.ports import Embedder, JsonModel, Reranker, TokenCounter
 from palimpsest.models.usage import Usage
 from palimpsest.privacy.secrets import masked
-from palimpsest.recall.answer import Answered, AnswerQuestion
+from palimpsest.recall.answer import Answered, AnswerQuestion, Grounded
+from palimpsest.recall.answerable import NOTHING_FOUND, answerable, learned_weights
 from palimpsest.recall.as_text import passage_of
 from palimpsest.recall.find import FindCandidates, Findings
-from palimpsest.recall.found import FoundMemory, Retriever
-from palimpsest.recall.question import Query, RecallRequest, analysed
+from palimpsest.recall.found import FoundMemory
+from palimpsest.recall.question import RecallRequest, analysed
 from palimpsest.recall.ranker import Rankers
 from palimpsest.recall.ranking import NONE_READ, Ranked, near_enough, preselected, ranked
-from palimpsest.recall.read import ReadResult, RecallRun, read_all
+from palimpsest.recall.read import RecallRun, read_all
 from palimpsest.recall.refine import newer_first, seen_by, with_outdated, without_echoes
 from palimpsest.recall.rerank import FIRST, RERANKER, Reading, reading
 from palimpsest.recall.sentence import quoted
+from palimpsest.recall.trace import is_scored_enough, trace
 from palimpsest.recall.weights import Weights
-from palimpsest.scope import UserScope, paid_by
+from palimpsest.scope import Scope, UserScope, paid_by
 from palimpsest.search.ports import Vectors, Words
 
 # If a question asks only about certain days, this is added to the log-odds of their statements.
@@ -44,7 +44,7 @@ MIN_READ = 60  # candidates that are read from the tables, or twice k if that is
 @dataclass(frozen=True, slots=True)
 class RecallResult:
     """The memories, best first, and an `answer` from them if the request asks for one ("" if they
-    hold no answer).
+    hold no answer). `answerable` says how likely (0..1) they answer the question.
 
     `citations` are ids of memories. `method` is `model` if a model wrote the answer, and `quoted`
     if it quotes the memories. `degraded` names the parts that failed: `vector`, `search`,
@@ -53,6 +53,7 @@ class RecallResult:
     """
 
     memories: tuple[FoundMemory, ...]
+    answerable: float = 0.0
     degraded: tuple[str, ...] = ()
     answer: str | None = None
     citations: tuple[str, ...] = ()
@@ -62,12 +63,17 @@ class RecallResult:
     trace: Mapping[str, Any] | None = None
 
 
+def _no_floor(_: Scope) -> None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Recall:
     """Recalls memories. Without an `embedder`, there is no search by meaning, and `degraded` has
     `vector`. Without a `model`, answers quote the memories. Without `weights`, the defaults apply,
     with the thresholds of the embedder's model.
     The reranker reads the `reads_first` best. Without `rankers`, the learned ones rank.
+    `answer_floor` gives a tenant's own floor for answers, or None for the one that was learned.
     """
 
     memories: Memories
@@ -82,6 +88,7 @@ class Recall:
     weights: Weights | None = None
     reads_first: int = FIRST
     rankers: Rankers | None = None
+    answer_floor: Callable[[Scope], float | None] = _no_floor
 
     @tracing.operation("search_memory", lambda result: len(result.memories))
     def __call__(self, scope: UserScope, request: RecallRequest) -> RecallResult:
@@ -96,6 +103,34 @@ class Recall:
         return self._recalled(scope, replace(request, query=masked(request.query)))
 
     def _recalled(self, scope: UserScope, request: RecallRequest) -> RecallResult:
+        floor = parallel.begin(partial(self._floor, scope, request))
+        run, findings = self._run(scope, request)
+        read = read_all(run, self.memories, self.sessions)
+        places, found = self._before_reading(run, read.found)
+        read_first = self._read_first(found, run, findings)
+        after = self._ranked(found, run, read=read_first.scores)
+        near = near_enough(after, weights=self._weights)
+        judged = answerable(run.query, found, after) if near else NOTHING_FOUND
+        found = without_echoes(_in_order(found, near), question=run.query.text)
+        if not request.looks_back:
+            found = newer_first(found, run.query)
+        chosen = self._within_budget(found, request)
+        is_known = judged.likelihood >= floor.result()
+        answered = self._answered(run, chosen, is_known=is_known)
+        if answered is not None and answered.failed:
+            findings.degraded.add("answer")
+        self._count_uses(scope, chosen)
+        explained = partial(trace, run, findings, read, after, reranker=read_first, judged=judged)
+        return RecallResult(
+            memories=tuple(chosen),
+            answerable=judged.likelihood,
+            degraded=tuple(sorted(findings.degraded)),
+            trace=explained(fused=places, found=found, chosen=chosen) if request.explain else None,
+            **_answer_fields(answered),
+        )
+
+    def _run(self, scope: UserScope, request: RecallRequest) -> tuple[RecallRun, Findings]:
+        """Find the candidates, and keep the most likely ones to be read."""
         now = self.clock.now()
         seen = seen_by(self.sessions, scope, request.query, session=request.session, now=now)
         query = analysed(request.query, user=scope.user, now=now)
@@ -104,33 +139,22 @@ class Recall:
         most = max(MIN_READ, 2 * request.k)
         keys = preselected(findings.scores, most=most, weights=self._weights)
         scores = {key: findings.scores[key] for key in keys}
-        run = RecallRun(scope, query, request, scores, now, seen, reads_before=self._reads(request))
-        read = read_all(run, self.memories, self.sessions)
-        places = self._ranked(read.found, query, request)
-        found = _in_order(read.found, places)
-        if request.filter.includes_messages and not request.looks_back:
-            marked = with_outdated(self.memories, scope, found)
-            if marked != found:
-                places = self._ranked(marked, query, request)
-                found = _in_order(marked, places)
-        read_first = self._read_first(found, query, request, findings)
-        after = self._ranked(found, query, request, read=read_first.scores)
-        found = _in_order(found, near_enough(after, weights=self._weights))
-        found = without_echoes(found, question=query.text)
-        if not request.looks_back:
-            found = newer_first(found, query)
-        chosen = self._within_budget(found, request)
-        answered = self._answered(scope, query, chosen, request) if request.answer else None
-        if answered is not None and answered.failed:
-            findings.degraded.add("answer")
-        self._count_uses(scope, chosen)
-        explained = partial(_trace, run, findings, read, after, reranker=read_first)
-        return RecallResult(
-            memories=tuple(chosen),
-            degraded=tuple(sorted(findings.degraded)),
-            trace=explained(fused=places, found=found, chosen=chosen) if request.explain else None,
-            **_answer_fields(answered),
-        )
+        reads_before = request.rerank and self.reranker is not None
+        return RecallRun(scope, query, request, scores, now, seen, reads_before), findings
+
+    def _before_reading(
+        self, run: RecallRun, read: Sequence[FoundMemory]
+    ) -> tuple[tuple[Ranked, ...], list[FoundMemory]]:
+        """Rank the memories without the reranker, and mark earlier values."""
+        places = self._ranked(read, run)
+        found = _in_order(read, places)
+        if not run.request.filter.includes_messages or run.request.looks_back:
+            return places, found
+        marked = with_outdated(self.memories, run.scope, found)
+        if marked == found:
+            return places, found
+        places = self._ranked(marked, run)
+        return places, _in_order(marked, places)
 
     @property
     def _weights(self) -> Weights:
@@ -140,38 +164,30 @@ class Recall:
     def _ranked(
         self,
         memories: Sequence[FoundMemory],
-        query: Query,
-        request: RecallRequest,
+        run: RecallRun,
         *,
         read: Mapping[str, float] = NONE_READ,
     ) -> tuple[Ranked, ...]:
-        weights = self._weights
+        weights, query = self._weights, run.query
         return ranked(
             [memory.candidate for memory in memories],
             now=milliseconds(self.clock.now()),
             read=read,
             period=query.period,
-            shows_outdated=query.asks_of_the_past or request.looks_back,
+            shows_outdated=query.asks_of_the_past or run.request.looks_back,
             weights=replace(weights, days=DAYS) if query.asks_for_days else weights,
             rankers=self.rankers,
         )
 
-    def _reads(self, request: RecallRequest) -> bool:
-        return request.rerank and self.reranker is not None
-
     def _read_first(
-        self,
-        memories: Sequence[FoundMemory],
-        query: Query,
-        request: RecallRequest,
-        findings: Findings,
+        self, memories: Sequence[FoundMemory], run: RecallRun, findings: Findings
     ) -> Reading:
-        if not request.rerank:
+        if not run.request.rerank:
             return Reading()
         if self.reranker is None:
             findings.degraded.add(RERANKER)
             return Reading()
-        done = reading(self.reranker, query, memories[: self.reads_first])
+        done = reading(self.reranker, run.query, memories[: self.reads_first])
         if done.degraded:
             findings.degraded.add(done.degraded)
         return done
@@ -179,7 +195,7 @@ class Recall:
     def _within_budget(
         self, memories: Sequence[FoundMemory], request: RecallRequest
     ) -> list[FoundMemory]:
-        good = [memory for memory in memories if _is_scored_enough(memory.score, request)]
+        good = [memory for memory in memories if is_scored_enough(memory.score, request)]
         if request.max_tokens is None:
             return good[: request.k]
         encoding = self.tokens.encoding_for(None)
@@ -188,13 +204,31 @@ class Recall:
         return [good[place] for place in places]
 
     def _answered(
-        self, scope: UserScope, query: Query, chosen: Sequence[FoundMemory], request: RecallRequest
-    ) -> Answered:
-        reranker = self.reranker if request.rerank else None
-        quote = partial(quoted, query, chosen, user=scope.user, reranker=reranker)
-        with paid_by(scope):
-            passages = [passage_of(memory, user=scope.user) for memory in chosen]
-            return AnswerQuestion(self.model, quote)(query.text, passages)
+        self, run: RecallRun, chosen: Sequence[FoundMemory], *, is_known: bool
+    ) -> Answered | None:
+        """Answer if the request asks for it. If the memories hardly answer, the answer is empty and
+        no model is asked.
+        """
+        if not run.request.answer:
+            return None
+        if not is_known:
+            return Answered(Grounded(""), method="quoted" if self.model is None else "model")
+        user = run.scope.user
+        reranker = self.reranker if run.request.rerank else None
+        quote = partial(quoted, run.query, chosen, user=user, reranker=reranker)
+        with paid_by(run.scope):
+            passages = [passage_of(memory, user=user) for memory in chosen]
+            return AnswerQuestion(self.model, quote)(run.query.text, passages)
+
+    def _floor(self, scope: UserScope, request: RecallRequest) -> float:
+        """Return the likelihood below which the answer is empty. If the tenant's settings can't be
+        read, the learned floor counts.
+        """
+        own = None
+        if request.answer:
+            with suppress(Unavailable):
+                own = self.answer_floor(scope.owner)
+        return learned_weights().floor if own is None else own
 
     def _count_uses(self, scope: UserScope, chosen: Sequence[FoundMemory]) -> None:
         """Count a use of each returned record, because often used records fade more slowly. If
@@ -203,10 +237,6 @@ class Recall:
         with suppress(Unavailable):
             if ids := [memory.id for memory in chosen if memory.record is not None]:
                 self.memories.count_use(scope, ids, now=seconds(self.clock.now()))
-
-
-def _is_scored_enough(score: float, request: RecallRequest) -> bool:
-    return request.min_score is None or score >= request.min_score
 
 
 def within_budget(sizes: Sequence[int], *, k: int, room: int | None) -> list[int]:
@@ -240,65 +270,4 @@ def _answer_fields(answered: Answered | None) -> dict[str, Any]:
         "method": answered.method,
         "usage": answered.usage,
         "cost_usd": answered.cost_usd,
-    }
-
-
-def _trace(
-    run: RecallRun,
-    findings: Findings,
-    read: ReadResult,
-    places: Sequence[Ranked],
-    *,
-    fused: Sequence[Ranked],
-    found: Sequence[FoundMemory],
-    chosen: Sequence[FoundMemory],
-    reranker: Reading,
-) -> Mapping[str, Any]:
-    """Return the trace as JSON. `places` are all ranked candidates, `fused` their ranking before
-    the reranker, `found` the memories above the threshold, and `chosen` the returned memories.
-    """
-    before = {place.candidate.key: number for number, place in enumerate(fused, 1)}
-    ids = {memory.candidate.key: memory.id for memory in read.found}
-    shown = {memory.candidate.key for memory in chosen}
-    counts = Counter(chain.from_iterable(findings.scores.values()))
-    cut = "beyond_k_or_budget" if found else "below_threshold"
-
-    def why_cut(place: Ranked) -> str | None:
-        if place.candidate.key in shown:
-            return None
-        return cut if _is_scored_enough(place.score, run.request) else "below_min_score"
-
-    return {
-        "query": _query_shown(run.query),
-        "found": {name: counts[name] for name in get_args(Retriever)},
-        "ranking": [
-            {
-                "id": ids[place.candidate.key],
-                "score": place.score,
-                "strength": place.strength,
-                "retrievers": dict(place.candidate.scores),
-                "signals": dict(place.signals),
-                "terms": dict(place.terms),
-                "fused_place": before[place.candidate.key],
-                "outdated_by": place.candidate.outdated_by,
-                "cut": why_cut(place),
-            }
-            for place in places
-        ],
-        "reranker": {
-            "asked": reranker.asked,
-            "read": len(reranker.scores),
-            "milliseconds": reranker.milliseconds,
-        },
-        "dropped": dict(read.dropped),
-    }
-
-
-def _query_shown(query: Query) -> Mapping[str, Any]:
-    return {
-        "searched": query.searched,
-        "terms": list(query.terms),
-        "topic_keys": list(query.topic_keys),
-        "period": None if query.period is None else [query.period.start, query.period.end],
-        "asks_of_the_past": query.asks_of_the_past,
     }

@@ -18,6 +18,7 @@ from palimpsest.memory.ports import Memories
 from palimpsest.memory.record import Source
 from palimpsest.memory.stated_in import Place, places_of, places_of_earlier
 from palimpsest.recall.found import FoundMemory, words_of
+from palimpsest.recall.passage import best_sentences, is_long
 from palimpsest.recall.question import Query
 from palimpsest.scope import UserScope
 from palimpsest.text.analyser import content_terms, term_set
@@ -26,7 +27,7 @@ from palimpsest.text.sentences import is_question
 
 COVERED = 0.5  # the share of a message's text that a record must quote to replace it
 TOPICS_COMPARED = 8
-LOOKED_AT = 8  # how many of the best are compared; a lower one replaces nothing
+LOOKED_AT = 5  # how many of the best are compared; a lower one replaces nothing
 # A later statement moves above an older one only if it has at least this part of the older score.
 LEAST, IN_ONE_TALK = 0.12, 0.25
 WORDS_ALIKE = 2  # Two statements are alike if they share this many words.
@@ -237,40 +238,71 @@ def _marked(memory: FoundMemory, newer: Mapping[Place, str]) -> FoundMemory:
     return _outdated(memory, by=newer[place]) if place in newer else memory
 
 
+@dataclass(frozen=True, slots=True)
+class _Stated:
+    """A memory with the statement in it that is compared with others. Of a long text, this is the
+    sentence with most of the question's words: only in it, a word of change or an equal word says
+    something about what is asked. `words` are its terms without function words.
+    """
+
+    memory: FoundMemory
+    text: str
+    words: frozenset[str]
+
+    @property
+    def speaks_of_change(self) -> bool:
+        return _CHANGE.search(self.text) is not None
+
+
+def _stated(memory: FoundMemory, query: Query) -> _Stated:
+    text = best_sentences(memory.content, query, most=1)
+    return _Stated(memory, text, frozenset(content_terms(text)))
+
+
 def newer_first(memories: Sequence[FoundMemory], query: Query) -> list[FoundMemory]:
     """Return the memories, with the later of two similar statements of the user above the earlier
-    one. If the later statement very likely replaces the earlier one, the earlier one is marked
-    (`outdated_by`). For questions about the past, nothing is changed.
+    one. An earlier statement gives way to one later one. If the later one very likely replaces it,
+    it is marked (`outdated_by`). For questions about the past, nothing is changed.
     """
     if query.asks_of_the_past or _WENT_BY.search(query.text):
         return list(memories)
-    placed: list[FoundMemory] = []
+    placed: list[_Stated] = []
+    gave_way: set[str] = set()
     for memory in memories[:LOOKED_AT]:
-        older = [_may_replace(memory, each) for each in placed]
-        first = next((place for place, may in enumerate(older) if may), len(placed))
-        current = [
-            place for place, each in enumerate(placed, 1) if _holds_since(each, memory.valid_from)
-        ]
-        first = max([first, *current])  # a current record stays above older statements
-        score = placed[first].score if first < len(placed) else memory.score
+        new = _stated(memory, query)
+        older = {
+            place
+            for place, each in enumerate(placed)
+            if each.memory.candidate.key not in gave_way and _may_replace(new, each)
+        }
+        gave_way.update(placed[place].memory.candidate.key for place in older)
         placed = [
-            _outdated(each, by=each.outdated_by or memory.id)
-            if may and _replaces(memory, each)
-            else each
-            for each, may in zip(placed, older, strict=True)
+            _superseded(each, by=new) if place in older else each
+            for place, each in enumerate(placed)
         ]
-        placed.insert(first, replace(memory, score=score))
-    return [*placed, *memories[LOOKED_AT:]]
+        first = max([min(older, default=len(placed)), *_held_since(placed, memory.valid_from)])
+        score = placed[first].memory.score if first < len(placed) else memory.score
+        placed.insert(first, replace(new, memory=replace(memory, score=score)))
+    return [*(each.memory for each in placed), *memories[LOOKED_AT:]]
 
 
-def _may_replace(later: FoundMemory, older: FoundMemory) -> bool:
+def _held_since(placed: Sequence[_Stated], moment: int) -> list[int]:
+    """Return the places right after the current records of topics that were said after the moment.
+    They stay above older statements.
+    """
+    return [place for place, each in enumerate(placed, 1) if _holds_since(each.memory, moment)]
+
+
+def _may_replace(new: _Stated, old: _Stated) -> bool:
     """Return whether the later statement may say the same as the older one, with another value.
 
     Both must be the user's, and must answer the question about equally well. If both are from one
     conversation, the later one must also have a word of change. If they are from two conversations,
-    similarity is enough. Records with a topic replace nothing here, because the versions of a topic
-    are already in order.
+    similarity is enough. If a text is long, the two must share a word, because both may be about
+    many things. Records with a topic replace nothing here, because the versions of a topic are
+    already in order.
     """
+    later, older = new.memory, old.memory
     if (
         later.outdated_by
         or _has_topic(later)
@@ -285,9 +317,11 @@ def _may_replace(later: FoundMemory, older: FoundMemory) -> bool:
     is_one_talk = later.source.session == older.source.session
     if later.score < (IN_ONE_TALK if is_one_talk else LEAST) * older.score:
         return False
-    if is_one_talk:
-        return _speaks_of_change(later) and _words_alike(later, older) > 0
-    return _speaks_of_change(later) or _are_alike(later, older)
+    if new.words.isdisjoint(old.words) and (
+        is_one_talk or is_long(later.content) or is_long(older.content)
+    ):
+        return False
+    return new.speaks_of_change or (not is_one_talk and _are_alike(new, old))
 
 
 def _is_statement(memory: FoundMemory) -> bool:
@@ -296,24 +330,20 @@ def _is_statement(memory: FoundMemory) -> bool:
     return memory.speaker == "user" and memory.candidate.says != "question"
 
 
-def _speaks_of_change(memory: FoundMemory) -> bool:
-    return _CHANGE.search(memory.content) is not None
-
-
-def _are_alike(later: FoundMemory, older: FoundMemory) -> bool:
+def _are_alike(new: _Stated, old: _Stated) -> bool:
     """Return whether two statements share words, or both name a number, a day or a person."""
-    if _words_alike(later, older) >= WORDS_ALIKE:
+    if len(new.words & old.words) >= WORDS_ALIKE:
         return True
-    return any(value.search(later.content) and value.search(older.content) for value in _VALUES)
+    return any(value.search(new.text) and value.search(old.text) for value in _VALUES)
 
 
-def _words_alike(memory: FoundMemory, other: FoundMemory) -> int:
-    return len(frozenset(content_terms(memory.content)).intersection(content_terms(other.content)))
-
-
-def _replaces(later: FoundMemory, older: FoundMemory) -> bool:
-    is_near = later.score >= REPLACES * older.score and _words_alike(later, older) >= WORDS_ALIKE
-    return is_near and _speaks_of_change(later)
+def _superseded(old: _Stated, *, by: _Stated) -> _Stated:
+    """Return the older statement, marked as outdated if the later one very likely replaces it."""
+    is_near = by.memory.score >= REPLACES * old.memory.score
+    if not (is_near and len(by.words & old.words) >= WORDS_ALIKE and by.speaks_of_change):
+        return old
+    newer = old.memory.outdated_by or by.memory.id
+    return replace(old, memory=_outdated(old.memory, by=newer))
 
 
 def _has_topic(memory: FoundMemory) -> bool:

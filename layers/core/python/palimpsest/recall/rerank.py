@@ -13,18 +13,14 @@ from time import monotonic, thread_time
 from palimpsest import parallel
 from palimpsest.models.ports import Reranker
 from palimpsest.recall.found import FoundMemory
-from palimpsest.recall.question import Query, coverage
-from palimpsest.search.documents import shortened_end
-from palimpsest.text.analyser import term_set
-from palimpsest.text.sentences import is_question, sentences
+from palimpsest.recall.passage import passage
+from palimpsest.recall.question import Query
 
 FIRST = 21  # how many of the best are read; a lower one rarely answers the question
 SECONDS = 0.4  # of processor time of the thread that reads
 PATIENCE = 1.2  # seconds by the clock; a busy machine gives the thread a third of its time
 GRACE = 0.05  # extra seconds in which a reranker that stops in time returns its scores
 FIRST_PART = 3  # texts; each following part has twice as many as the one before
-LONG = 200  # characters. Of a longer text only the best sentences are read.
-BEST_SENTENCES = 2
 RERANKER, PARTIAL = "reranker", "reranker: partial"
 """The names in `degraded` of a reranker that read nothing, and of one that read fewer texts than it
 was given.
@@ -100,23 +96,3 @@ def part_after(size: int, *, took: float, left: float) -> int:
         return 0
     each = took / size
     return 2 * size if each * 2 * size <= left else int(left / each)
-
-
-def passage(memory: FoundMemory, query: Query) -> str:
-    """The text that the reranker reads: the memory's text, after the question that was asked right
-    before it, if there is one.
-    """
-    asked = shortened_end(memory.before) if is_question(memory.before.rstrip()) else ""
-    return " ".join(filter(None, (asked, _best_sentences(memory.content, query))))
-
-
-def _best_sentences(text: str, query: Query) -> str:
-    """The whole text if it is short; otherwise the sentences with most of the question's words, in
-    their order.
-    """
-    if len(text) <= LONG:
-        return text
-    every = list(sentences(text))
-    shares = [coverage(query.terms, term_set(sentence)) for sentence in every]
-    best = sorted(range(len(every)), key=lambda place: (-shares[place], place))[:BEST_SENTENCES]
-    return " ".join(every[place] for place in sorted(best))

@@ -24,6 +24,9 @@ class Weights:
     record. That holds only if that record has at least `same_topic` of the message's score.
     Otherwise the question is about something else in the message.
 
+    A candidate is left out if the logarithm of its odds to answer lies `far` below that of the best
+    one.
+
     `near` holds the thresholds of the embedding model. A memory with all of the question's words
     passes them, and so does a memory of a topic that the question names.
     """
@@ -38,6 +41,7 @@ class Weights:
     half_life: int = 90 * DAY
     outdated: float = 0.9
     same_topic: float = 0.03
+    far: float = 4.0
     near: Thresholds = OTHER
     least_coverage: float = 0.0
 

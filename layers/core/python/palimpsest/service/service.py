@@ -426,6 +426,7 @@ class Service:
             clock=self.clock,
             model=self.models.answerer(),
             reranker=self.models.reranker(),
+            answer_floor=lambda scope: self.stores.tenants.settings(scope).answer_floor,
         )
 
     @cached_property

@@ -47,7 +47,8 @@ class TenantSettings:
     of them. Sessions are kept for `retention_days` after their last activity. Facts, events and
     instructions are kept for `memory_days` after they were last written or confirmed; preferences
     are kept for ever. `by_type` overrides this for the types that it names. None = for ever.
-    `change` identifies the last change of these days.
+    `change` identifies the last change of these days. If a recall answers the question less likely
+    than `answer_floor` (0..1), its `answer` is empty; None = the floor that was learned.
     """
 
     memory: Mapping[str, Any] = field(default_factory=dict)
@@ -58,6 +59,7 @@ class TenantSettings:
     change: str | None = None
     limits: TenantLimits = TenantLimits()
     secrets: SecretsRule = "keep_in_message"
+    answer_floor: float | None = None
 
     @property
     def days(self) -> tuple[int | None, int | None, Mapping[str, int | None]]:

@@ -2,7 +2,8 @@
 comparisons use them.
 
 There are three kinds of writing, and none needs a dictionary (docs/adr/0005-search-analysis.md).
-English words become Snowball's stems. Texts in Chinese, Japanese and Korean become characters and
+Words become Snowball's English stems, and in a text in German, French or Spanish the stems of that
+language too. Texts in Chinese, Japanese and Korean become characters and
 pairs of characters, because their words have no clear edges. For every other word, a search index
 also holds parts, which are overlapping runs of letters. They find German compounds, Arabic prefixes
 and the inflections of any language.
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from palimpsest.text.folding import WITH_ACCENTS, folded, folded_by
+from palimpsest.text.language import ENGLISH, language_of
 from palimpsest.text.word_files import entries, word_files
 
 MAX_INDEXED = 32_768  # characters of a document or a query
@@ -146,18 +148,20 @@ def content_terms(text: str) -> tuple[str, ...]:
     """Return the terms of a question, each once. Function words are left out unless the question
     has no other words.
     """
-    asked = _without(function_words(), _split(folded(text[:MAX_COMPARED])))
-    return tuple(dict.fromkeys(_compared(asked)))[:MAX_QUERY_WORDS]
+    every = list(_split(folded(text[:MAX_COMPARED])))
+    language = _language(every)
+    asked = _without(_function_words_of(language), every)
+    return tuple(dict.fromkeys(_compared(asked, language)))[:MAX_QUERY_WORDS]
 
 
 def document_terms(text: str) -> DocumentTerms:
     """Return the terms of a text that a search index holds."""
     found = list(_split(folded(text[:MAX_INDEXED])))
-    stem_of = dict(_stemmed(word.text for word in found if not word.is_cjk))
+    stems_of = _stems_of(found, _language(found))
     indexed: list[str] = []
     parts: list[str] = []
     for word in found:
-        indexed += _characters_and_pairs(word.text) if word.is_cjk else (stem_of[word.text],)
+        indexed += _characters_and_pairs(word.text) if word.is_cjk else stems_of[word.text]
         parts += () if word.is_cjk else _parts(word.text)
     return DocumentTerms(indexed, parts)
 
@@ -169,16 +173,15 @@ def query_terms(text: str) -> QueryTerms:
     Function words of languages other than English are included, because they favour texts in the
     question's language.
     """
-    asked = _without(_english_function_words(), _split(folded(text[:MAX_INDEXED])))[
-        :MAX_QUERY_WORDS
-    ]
-    stem_of = dict(_stemmed(word.text for word in asked if not word.is_cjk))
+    every = list(_split(folded(text[:MAX_INDEXED])))
+    asked = _without(_english_function_words(), every)[:MAX_QUERY_WORDS]
+    stems_of = _stems_of(asked, _language(every))
     searched: dict[str, None] = {}
     parts: list[list[str]] = []
     room = MAX_QUERY_PARTS
     for word in asked:
         searched |= dict.fromkeys(
-            _characters_and_pairs(word.text) if word.is_cjk else (stem_of[word.text],)
+            _characters_and_pairs(word.text) if word.is_cjk else stems_of[word.text]
         )
         group = [] if word.is_cjk else list(dict.fromkeys(_parts(word.text)))
         if 0 < len(group) <= room:
@@ -206,10 +209,35 @@ def needed(group: list[str]) -> int:
     return -int(-len(group) * PARTS_NEEDED // 1)
 
 
-def _stemmed(every: Iterable[str]) -> Iterator[tuple[str, str]]:
+def _language(found: Iterable[_Word]) -> str:
+    return language_of([word.text for word in found if not word.is_cjk])
+
+
+@cache
+def _function_words_of(language: str) -> frozenset[str]:
+    """Return the function words of the language, and the English ones, which are found in texts of
+    any language.
+    """
+    own = word_files("palimpsest.text")[language].get("function_words", ())
+    return _english_function_words().union(own)
+
+
+def _stems_of(found: Iterable[_Word], language: str) -> dict[str, tuple[str, ...]]:
+    """Return the stems of each word: the English one, and that of the text's language if it
+    differs. So an English question finds the names in a German text, too.
+    """
+    every = [word.text for word in found if not word.is_cjk]
+    stems_of: dict[str, tuple[str, ...]] = {word: (stem,) for word, stem in _stemmed(every)}
+    if language != ENGLISH:
+        for word, stem in _stemmed(every, language):
+            stems_of[word] = tuple(dict.fromkeys((*stems_of[word], stem)))
+    return stems_of
+
+
+def _stemmed(every: Iterable[str], language: str = ENGLISH) -> Iterator[tuple[str, str]]:
     from Stemmer import Stemmer  # not at import: a first request without words does not wait for it
 
-    stemmer = Stemmer("english", 0)  # one for each call: it is not safe between threads
+    stemmer = Stemmer(language, 0)  # one for each call: it is not safe between threads
     for word in every:
         term = word[:MAX_WORD]
         yield word, str(stemmer.stemWord(term)) if term.isascii() else term
@@ -228,12 +256,12 @@ def _without(left_out: Collection[str], every: Iterable[_Word]) -> list[_Word]:
     return [word for word in found if word.text not in left_out] or found
 
 
-def _compared(every: Iterable[_Word]) -> list[str]:
+def _compared(every: Iterable[_Word], language: str | None = None) -> list[str]:
     found = list(every)
-    stem_of = dict(_stemmed(word.text for word in found if not word.is_cjk))
+    stems_of = _stems_of(found, language or _language(found))
     compared: list[str] = []
     for word in found:
-        compared += _pairs(word.text) if word.is_cjk else (stem_of[word.text],)
+        compared += _pairs(word.text) if word.is_cjk else stems_of[word.text]
     return compared
 
 

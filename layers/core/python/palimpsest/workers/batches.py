@@ -25,6 +25,7 @@ from palimpsest.jobs.events import Changed, JobNotice, MessageChanged, RecordCha
 from palimpsest.jobs.kinds import KIND, KINDS
 from palimpsest.jobs.ports import Hide
 from palimpsest.jobs.steps import Worker
+from palimpsest.models.ports import Vector
 from palimpsest.observability import logger
 from palimpsest.retry import back_off
 from palimpsest.scope import Scope
@@ -232,6 +233,17 @@ def change_batch(
         hide(record.receipt_handle, seconds=pause(receives) if is_named else 0)
     logger.info("changes", extra={"records": len(records), "failed": len(again)})
     return {"batchItemFailures": [{"itemIdentifier": record.message_id} for record in again]}
+
+
+def asked_vectors(
+    event: Mapping[str, Any], *, vectors: Callable[..., list[Vector]]
+) -> dict[str, Any]:
+    """Return the vectors for which another function asks, in the trace of its work."""
+    parent = str(event.get(tracing.HEADER) or "")
+    with tracing.span("make vectors", kind="server", parent=parent):
+        made = vectors(event["texts"], as_questions=event["as_questions"])
+    tracing.flush()
+    return {"vectors": made}
 
 
 @contextmanager

@@ -225,8 +225,10 @@ def _result(service: Service, call: Call, user: str, body: Json, *, is_modern: b
         case "server/discover" if is_modern:
             about = {f"{ENVELOPE}serverInfo": _info()}
             return {"supportedVersions": [MODERN], **_served(), "_meta": about, **cached}
-        case "tools/list" | "resources/list" | "resources/templates/list" as listed:
-            return {**resources.LISTS.get(listed, {"tools": _tools(call)}), **cached}
+        case "tools/list" | "resources/list" | "resources/templates/list" as method:
+            is_of_tools = method == "tools/list"
+            rows = {"tools": _tools(call)} if is_of_tools else resources.listed(method)
+            return {**rows, **cached}
         case "tools/call":
             return {**_called(service, call, user, params), **complete}
         case "resources/read":

@@ -230,11 +230,20 @@ class ModelUsage(TypedDict):
 
 
 class Recalled(FoundMemories):
+    answerable: Annotated[
+        float, Field(description="How likely (0..1) the memories answer the question")
+    ]
+    answer: Annotated[
+        str | None,
+        Field(
+            description="Only if asked for. Empty if nothing answers, or if `answerable` is below "
+            "the tenant's `answer_floor`. Without a model: one sentence, at most 400 characters"
+        ),
+    ]
     recall_id: Annotated[
         str,
         Field(description="Names the recall for feedback; the same question and result have one"),
     ]
-    answer: Annotated[str | None, Field(description="Only if asked for; empty if nothing answers")]
     citations: Annotated[
         Sequence[str], Field(description="Ids of the memories that the answer rests on")
     ]
@@ -371,6 +380,7 @@ def _recalled(result: use_case.RecallResult, *, user: str, query: str, asked: bo
     `answer` is then "" if no memory answers it.
     """
     answer: Recalled = {
+        "answerable": result.answerable,
         "recall_id": _recall_id(result, user=user, query=query),
         "answer": result.answer if asked else None,
         "citations": result.citations,

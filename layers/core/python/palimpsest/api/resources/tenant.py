@@ -104,6 +104,15 @@ class NewTenantSettings(Closed):
         ),
     ] = TenantSettings().secrets
     limits: Annotated[Limits, Field(description="What the tenant may use", default_factory=Limits)]
+    answer_floor: Annotated[
+        float | None,
+        Field(
+            ge=0,
+            le=1,
+            description="A recall that is `answerable` less likely gives an empty `answer`; null = "
+            "the floor that was learned, 0 = always answer",
+        ),
+    ] = None
 
     @model_validator(mode="after")
     def _says_it_once(self) -> NewTenantSettings:
@@ -151,6 +160,10 @@ class ShownTenantSettings(TypedDict):
     limits: Annotated[
         ShownLimits, Field(description="What the tenant may use; null limits nothing")
     ]
+    answer_floor: Annotated[
+        float | None,
+        Field(description="The least `answerable` of an answer; null = the floor that was learned"),
+    ]
     retention_job: Annotated[
         RetentionJob | None,
         Field(
@@ -194,6 +207,7 @@ def replace_settings(
         models=models,
         secrets=body.secrets,
         limits=TenantLimits(**body.limits.model_dump()),
+        answer_floor=body.answer_floor,
     )
     manage = service.manage
     manage.check(memory)
@@ -228,6 +242,7 @@ def _shown(settings: TenantSettings, job: Job | None) -> ShownTenantSettings:
         "models": settings.models,
         "secrets": settings.secrets,
         "limits": cast(ShownLimits, asdict(settings.limits)),
+        "answer_floor": settings.answer_floor,
         "retention_job": None if job is None else {"job_id": job.id, "state": job.state},
     }
 

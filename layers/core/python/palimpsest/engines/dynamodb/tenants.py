@@ -131,6 +131,7 @@ class DynamoDbTenants(_Models):
             change=item.change,
             secrets=cast("SecretsRule", item.secrets or TenantSettings().secrets),
             limits=TenantLimits(**(item.limits or {})),
+            answer_floor=_fraction(item.answer_floor),
         )
 
     def log_key(self, scope: Scope) -> bytes:
@@ -178,8 +179,13 @@ def _changes(settings: TenantSettings) -> list[Change]:
         _set_or_remove(SettingsItem.models, models),
         _set_or_remove(SettingsItem.change, settings.change),
         SettingsItem.secrets.set(settings.secrets),
+        _set_or_remove(SettingsItem.answer_floor, settings.answer_floor),
         _set_or_remove(SettingsItem.limits, limits or None),
     ]
+
+
+def _fraction(number: float | None) -> float | None:
+    return None if number is None else float(number)
 
 
 def _set_or_remove(attribute: Any, value: Any) -> Change:

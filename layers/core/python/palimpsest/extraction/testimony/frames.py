@@ -18,6 +18,7 @@ from palimpsest.extraction.testimony.extents import (
 from palimpsest.extraction.testimony.lines import Mark
 from palimpsest.extraction.testimony.quotations import quotations
 from palimpsest.extraction.testimony.requests import announced
+from palimpsest.extraction.testimony.tasks import tasks
 from palimpsest.extraction.testimony.words import (
     Phrases,
     anywhere,
@@ -35,6 +36,7 @@ WORDS_OF_A_JOKE = 3
 def frames(text: str) -> Iterator[Mark]:
     """All material that the speaker announces."""
     yield from announced(text)
+    yield from tasks(text)
     yield from quotations(text)
     yield from _sentences(text, "into", "request")
     yield from _sentences(text, "mentions", "request")

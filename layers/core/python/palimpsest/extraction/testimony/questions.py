@@ -21,6 +21,7 @@ def _stated_and_asked() -> re.Pattern[str]:
         rf"(?:{phrases('first_person')})(?!\w)"
         r"[^\n.!?]{3,200}?),(?P<gap>[ ])"
         rf"(?=(?:(?!(?:or|oder|ou|o|u)\b)[^\s.!?,;\n]+ ){{2,20}}[^\s.!?,\n]+ ?\?"
+        rf"|(?:{phrases('asks_in_short')}) ?\?"
         rf"|(?:(?:{JOINING}) )?"
         rf"¿?(?:{phrases('questions')})(?!\w)"
         r"[^\n.!?]{2,200}\?)",

@@ -11,7 +11,9 @@ from palimpsest.extraction.testimony.extents import (
     OPENERS,
     QUOTATION,
     after_blanks,
+    paragraph_end,
     quotation_end,
+    return_of_the_speaker,
     sentence_end,
     sentence_start,
     text_end,
@@ -22,6 +24,7 @@ from palimpsest.extraction.testimony.words import Phrases, anywhere, phrases
 LEAST_QUOTATION, LEAST_SPACES = 8, 2
 WORDS_OF_A_REPORT = 2
 LONGEST_NAME_OF_ANOTHER = 60
+WORDS_BEFORE_OWN = 3  # between a verb such as "goes" and the first "I" of the words that it gives
 _OPENING = re.compile(rf"{OPENERS}|(?<![\w'])'(?=\w)")
 _CLOSING = frozenset("\"”“»«’‘'›‹」』`")
 _QUOTING = Phrases(
@@ -36,6 +39,29 @@ def quotations(text: str) -> Iterator[Mark]:
     yield from _all_quotations(text)
     yield from _reported(text)
     yield from _reported_after(text)
+    yield from _of_media(text)
+
+
+@cache
+def _media() -> Phrases:
+    """A text of others, and a verb that gives its words: "the voicemail went like"."""
+    return Phrases(
+        ("media",),
+        before="",
+        after=rf"(?!\w)[^\n.!?:]{{0,30}}?(?<!\w)(?:{phrases('media_verbs')})(?!\w)[.:,]?\s+",
+    )
+
+
+def _of_media(text: str) -> Iterator[Mark]:
+    """The words of a recording, a song or a page, if they speak of whoever is heard there."""
+    place = 0
+    while match := _media().search(text, place):
+        place = start = match.end()
+        end = sentence_end(text, start)
+        own = anywhere("first_person").search(text, start, end)
+        if own is not None and len(text[start : own.start()].split()) <= WORDS_BEFORE_OWN:
+            place = return_of_the_speaker(text, end, paragraph_end(text, start))
+            yield start, place, "quotation"
 
 
 _AFTER = re.compile(

@@ -18,10 +18,20 @@ from palimpsest.extraction.testimony.extents import (
     text_end,
 )
 from palimpsest.extraction.testimony.lines import Mark, shape_of
+from palimpsest.extraction.testimony.turns import turns
 from palimpsest.extraction.testimony.words import Phrases, anywhere, in_lines, phrases, whole
 from palimpsest.text.sought import Sought
 
 LONGEST_REQUEST = 240
+LONGEST_CONVERSATION = 2_000  # characters in which the speakers of a conversation are looked for
+_IS_ORDER = re.compile(
+    r"\s*(?:draft|script|sketch|sample) (?:me |us )?(?:an?|the|some)\b|te cuento", re.IGNORECASE
+)
+_PRESENTS = re.compile(
+    r"here(?:['’]s| is)|this is|hier(?: ist)?|das ist|voici|c['’]est|aquí(?: está| tienes)?"
+    r"|est[ea] es",
+    re.IGNORECASE,
+)
 WORDS_OF_A_LABEL = 2
 _GIVES = re.compile(
     r"(?:here|this is|got|received|sent|hier|das ist|voici|c['’]est|aquí|est[ea] es|read|look"
@@ -81,8 +91,24 @@ def _of_request(text: str, match: re.Match[str]) -> Mark | None:
     is_announced = match["colon"] or (follows and (match["work"] or match["line"] or is_named))
     if match["quote"] is not None or start == len(text) or not is_announced:
         return None
+    if _only_gives(match) and _is_conversation(text, start):
+        return None
     is_long = anywhere("long_things").search(about) is not None
     return start, text_end(text, match.end(), is_long=is_long), "request"
+
+
+def _only_gives(match: re.Match[str]) -> bool:
+    """Whether words only present a text, without a task: "here's the chat"."""
+    given = match["work_on_this"]
+    return given is not None and _PRESENTS.fullmatch(given) is not None
+
+
+def _is_conversation(text: str, start: int) -> bool:
+    """Whether a line with the name of its speaker begins at a place. Such lines are statements of
+    their speakers, and the user may be one of them.
+    """
+    found = turns(text[start : start + LONGEST_CONVERSATION])
+    return bool(found) and found[0].start == 0
 
 
 _MINE = re.compile(r"\s*(?P<mine>\w+) (?P<thing>[\w-]+)")
@@ -200,7 +226,8 @@ def _is_source(label: str) -> bool:
     is_own_label = is_short and whole("own_labels").fullmatch(label) is not None
     if is_own_label or anywhere("about_oneself").search(label):
         return False
-    if anywhere("works").search(label):
+    work = anywhere("works").search(label)
+    if work is not None and not _IS_ORDER.match(label):
         return True
     is_own = anywhere("first_person").search(label) or anywhere("reports").search(label)
     return not is_own and anywhere("sources").search(label) is not None

@@ -28,6 +28,14 @@ def _report() -> re.Pattern[str]:
     )
 
 
+def is_report(sentence: str) -> bool:
+    """Whether a sentence begins with somebody's name who says something of themselves: "Bogdan
+    says he keeps bees".
+    """
+    report = _report().match(sentence.strip())
+    return report is not None and not whole("first_person").fullmatch(report["name"].split()[-1])
+
+
 def speaker_of(
     finding: Finding, message: Message, *, user: str, names: Sequence[str] = ()
 ) -> str | None:
@@ -50,7 +58,37 @@ def speaker_of(
         is_own = is_own_name(report["name"], user=user, names=names)
         return None if is_own else report["name"]
     name = message.chat.get("name")
-    return str(name) if name and message.role == USER else None
+    if name and message.role == USER:
+        return str(name)
+    return _guest(text, user=user, names=names)
+
+
+@cache
+def _introduces() -> re.Pattern[str]:
+    name = r"[A-ZÀ-Þ][\w'-]+"
+    return re.compile(
+        rf"\W*(?:(?i:{phrases('salutation')})[,!.]? )?"
+        rf"(?:(?i:{phrases('introduces')}) (?P<after>{name})|(?P<before>{name}) "
+        rf"(?i:{phrases('introduced')})(?!\w))(?P<who>[^\n.!?]{{0,80}})"
+    )
+
+
+def _guest(text: str, *, user: str, names: Sequence[str]) -> str | None:
+    """The name of somebody else who writes instead of the user: "This is Tom, Ada's husband". The
+    first sentence names both.
+    """
+    found = _introduces().match(text[:MOST_READ])
+    if found is None:
+        return None
+    name = str(found["after"] or found["before"])
+    owners = [own for own in (*names, user) if re.search(_owned(own), found["who"])]
+    return name if owners and not is_own_name(name, user=user, names=names) else None
+
+
+def _owned(name: str) -> str:
+    """A pattern for something of a person: "Ada's", "von Ada", "d'Ada", "de Ada"."""
+    word = re.escape(name)
+    return rf"(?i:\b{word}(?:['’]s|s)\b|\b(?:von|de|del?|of)\s+{word}\b|\bd['’]{word}\b)"  # noqa: RUF001
 
 
 def own_label(line: str, *, names: Sequence[str]) -> str:
@@ -70,6 +108,8 @@ def names_in(messages: Sequence[Message], *, user: str, names: Sequence[str]) ->
     for message in messages:
         name = message.chat.get("name")
         if message.role != USER or (name and not is_own_name(str(name), user=user, names=names)):
+            continue
+        if _guest(text_of(message.chat), user=user, names=names):
             continue
         for line in text_of(message.chat)[:MOST_READ].splitlines():
             label = _LABEL.match(line)

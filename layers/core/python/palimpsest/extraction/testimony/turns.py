@@ -39,6 +39,8 @@ _TURN = re.compile(
     rf"|\*{{0,2}}@?(?P<label>[^\W\d_][\w.'’-]*(?:[ ][\w.'’-]+){{0,2}})\*{{0,2}}"
     rf"{_PICTURE}(?:[ ]\([^)\n]{{1,20}}\))?[ ]?:\*{{0,2}}(?![/\w])[ ]?"
     r"|(?P<number>\+\d[\d ()-]{6,20})[ ]?:[ ]"
+    rf"|\[(?P<boxed>[A-ZÀ-Þ][\w.'’-]{{1,20}})\][ ](?=\S)"
+    rf"|(?P<arrow>[A-ZÀ-Þ][\w.'’-]{{1,20}})[ ](?:->|→|=>|»|>>)[ ](?=\S)"
     r")"
 )
 _HEADER = re.compile(
@@ -46,7 +48,7 @@ _HEADER = re.compile(
     rf"|\*{{0,2}}(?P<name>{_NAME})\*{{0,2}},?[ ]{{1,4}}(?:APP[ ]+)?(?:[—–-][ ])?"
     rf"(?:\w+(?: at| um| à)?[ ])?\[?\(?{_TIME}\)?\]?)[ \t]*"
 )
-_CLOCK_OR_LABEL = re.compile(r"[:>]|\d[:.h]\d\d")
+_CLOCK_OR_LABEL = re.compile(r"[:>→»]|\d[:.h]\d\d|^\[[A-ZÀ-Þ]", re.MULTILINE)
 """What every line has that names its speaker."""
 _ADDRESS = re.compile(r"\b(?:https?|mailto|note|re|fwd?|aw|wg)$", re.IGNORECASE)
 
@@ -54,7 +56,8 @@ _ADDRESS = re.compile(r"\b(?:https?|mailto|note|re|fwd?|aw|wg)$", re.IGNORECASE)
 @dataclass(frozen=True, slots=True)
 class SpokenLine:
     """A line that somebody says. `words` is where the words begin. `sure` says that more than a
-    name and a colon marks it.
+    name and a colon marks it. `is_rare` says that its form, such as "[Priya] hi", marks speakers
+    only if other lines have it as well.
     """
 
     start: int
@@ -62,6 +65,7 @@ class SpokenLine:
     words: int
     name: str
     sure: bool
+    is_rare: bool = False
 
 
 _ENDS_IN_TIME = re.compile(r"^[^\n:]{1,60}:\d\d[^\n:]{0,8}$", re.MULTILINE)
@@ -105,6 +109,8 @@ def _of_paragraph(
 ) -> tuple[list[SpokenLine], str | None]:
     """The turns of a paragraph, and who speaks on if it ends with a header alone."""
     heads = [_head(start, line, headed=headed) for start, line in lines]
+    if sum(head is not None and head.is_rare for head in heads) < LEAST_TURNS:
+        heads = [None if head is None or head.is_rare else head for head in heads]
     labels = Counter(head.name for head in heads if head and not head.sure)
     is_form = (
         any(whole("own_labels").fullmatch(label) for label in labels)
@@ -141,7 +147,9 @@ def _head(start: int, line: str, *, headed: bool) -> SpokenLine | None:
     header = _HEADER.fullmatch(seen)
     if header:
         name = (header["after"] or header["name"]).strip()
-        is_person = len(name.split()) <= MOST_WORDS_OF_A_NAME and name[:1].isupper()
+        is_handle = headed and " " not in name
+        is_person = len(name.split()) <= MOST_WORDS_OF_A_NAME
+        is_person = is_person and (name[:1].isupper() or is_handle)
         is_plain = _PLAIN_HEADER.fullmatch(seen) is not None
         if is_person and is_name(name, sure=True) and (headed or not is_plain):
             return SpokenLine(start, start + len(line), start + len(line), name, sure=True)
@@ -150,9 +158,9 @@ def _head(start: int, line: str, *, headed: bool) -> SpokenLine | None:
     if match is None or match.lastgroup is None:
         return None
     name = match[match.lastgroup].strip()
-    return SpokenLine(
-        start, start + len(line), start + match.end(), name, match.lastgroup != "label"
-    )
+    is_rare = match.lastgroup in ("boxed", "arrow")
+    is_sure = match.lastgroup != "label" and not is_rare
+    return SpokenLine(start, start + len(line), start + match.end(), name, is_sure, is_rare)
 
 
 def _shown(name: str) -> str:

@@ -1,0 +1,226 @@
+"""Trains and judges how likely recall says that a question is answered
+(`recall/answerable.json`).
+
+python -m benchmarks.retrieval.ranking.answering [--set FOLDER]... [--judge] [--write]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal
+
+from palimpsest.models.ports import Embedder, Reranker
+from palimpsest.recall.answerable import SIGNS, Sign
+from palimpsest.recall.ranker import LinearRanker, likelihood, linear_of
+from palimpsest_local.embedded.index import EmbeddedIndex
+
+from benchmarks import report
+from benchmarks.report import Cell, Table, for_terminal
+from benchmarks.retrieval import quality
+from benchmarks.retrieval.labelled.dataset import OUR_SETS, Dataset, load
+from benchmarks.retrieval.place import Place
+from benchmarks.retrieval.ranking.train import FOLDS, fitted, rounded
+
+WRITTEN = Path("layers/core/python/palimpsest/recall/answerable.json")
+Answered = Literal["answered", "unanswered", "elsewhere"]
+SHARES: Mapping[Answered, float] = {"answered": 1.0, "unanswered": 0.5, "elsewhere": 0.5}
+"""How much the questions of a kind count together, within a set."""
+ELSEWHERE = 3  # of so many answered questions, one is asked of another user too
+LOST = 0.03  # share of the answered questions that the floor may lose
+LOSSES = (0.01, 0.02, 0.03, 0.05, 0.10, 0.20)
+EDGES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Whether:
+    """A question that was asked of a set's user. It is `answered` there, `unanswered`, or answered
+    `elsewhere`: by the memories of another user.
+    """
+
+    of: str
+    user: str
+    kind: Answered
+    signs: Mapping[Sign, float]
+
+    @property
+    def is_answered(self) -> bool:
+        return self.kind == "answered"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A question with the likelihood that weights gave that have not seen it."""
+
+    question: Whether
+    likelihood: float
+
+
+def whether(dataset: Dataset, *, embedder: Embedder, reranker: Reranker) -> Iterator[Whether]:
+    """Ask every question of its user, and some of another user."""
+    with tempfile.TemporaryDirectory() as folder:
+        index = EmbeddedIndex(Path(folder) / "index.sqlite", space=embedder.space)
+        place = Place(dataset, index=index, embedder=embedder, reranker=reranker)
+        place.store(settle=lambda: None)
+
+        def asked(user: str, question: str, kind: Answered) -> Whether:
+            trace = place.recalled(user, question).trace or {}
+            return Whether(dataset.name, user, kind, trace["answerable"]["signs"])
+
+        users = dataset.users()
+        for number, each in enumerate(dataset.questions):
+            kind: Answered = "answered" if each.evidence else "unanswered"
+            yield asked(each.user, each.question, kind)
+            if kind == "answered" and number % ELSEWHERE == 0 and len(users) > 1:
+                other = users[(users.index(each.user) + 1 + number) % len(users)]
+                if other != each.user:
+                    yield asked(other, each.question, "elsewhere")
+
+
+def train(questions: Sequence[Whether]) -> dict[str, Any]:
+    """The model as it is stored. Each set counts the same, and so do questions with and without an
+    answer.
+    """
+    usable = [each for each in questions if each.signs]
+    counts = Counter((each.of, each.kind) for each in usable)
+    done = fitted(
+        {
+            "rows": [[each.signs.get(name) for name in SIGNS] for each in usable],
+            "y": [int(each.is_answered) for each in usable],
+            "weights": [SHARES[each.kind] / counts[each.of, each.kind] for each in usable],
+        }
+    )
+    return rounded(SIGNS, done)
+
+
+def judged(questions: Sequence[Whether], *, by_kind: bool) -> list[Judged]:
+    """Judge each question with weights that were trained without its conversations, or without the
+    whole set (`by_kind`).
+    """
+    found: list[Judged] = []
+    for held in _parts(questions, by_kind=by_kind):
+        model = linear_of(train([each for each in questions if (each.of, each.user) not in held]))
+        found += [
+            Judged(each, _likelihood(model, each))
+            for each in questions
+            if (each.of, each.user) in held
+        ]
+    return found
+
+
+def _parts(questions: Sequence[Whether], *, by_kind: bool) -> Iterator[Collection[tuple[str, str]]]:
+    users = sorted({(each.of, each.user) for each in questions})
+    if by_kind:
+        for name in sorted({name for name, _ in users}):
+            yield {user for user in users if user[0] == name}
+    else:
+        yield from (users[fold::FOLDS] for fold in range(FOLDS))
+
+
+def _likelihood(model: LinearRanker[Sign], question: Whether) -> float:
+    return likelihood(model.terms(question.signs)) if question.signs else 0.0
+
+
+def floor_for(found: Sequence[Judged], *, lost: float) -> float:
+    """The highest floor below which at most this share of the answered questions lies."""
+    answered = sorted(each.likelihood for each in found if each.question.is_answered)
+    return answered[int(lost * len(answered))]
+
+
+def silent(found: Sequence[Judged], kind: Answered, *, floor: float) -> float:
+    of_kind = [each.likelihood for each in found if each.question.kind == kind]
+    return sum(each < floor for each in of_kind) / len(of_kind) if of_kind else 0.0
+
+
+def curve(questions: Sequence[Whether]) -> Table:
+    """How many questions without an answer are met with silence, for each share that is lost."""
+    by_conversation, by_kind = (judged(questions, by_kind=each) for each in (False, True))
+    rows: list[list[Cell]] = []
+    for lost in LOSSES:
+        row: list[Cell] = [f"{lost:.2f}"]
+        for found in (by_conversation, by_kind):
+            floor = floor_for(found, lost=lost)
+            kinds: tuple[Answered, ...] = ("unanswered", "elsewhere")
+            row += [f"{silent(found, kind, floor=floor):.2f}" for kind in kinds]
+            row.append(f"{floor:.3f}")
+        rows.append(row)
+    titles = ("unanswered", "of another user", "floor")
+    columns = ("lost", *titles, *(f"{title}, kind left out" for title in titles))
+    counts = Counter(each.kind for each in questions)
+    note = (
+        f"{counts['answered']} questions with an answer, {counts['unanswered']} without one, and "
+        f"{counts['elsewhere']} that only another user's memories answer. The share of each kind "
+        "that lies below the floor, with weights that were trained without the conversations of "
+        "its user."
+    )
+    return Table("Silence where nothing answers", columns, rows, (note,))
+
+
+def reliability(questions: Sequence[Whether]) -> Table:
+    """How many questions are answered, by the likelihood that recall gave."""
+    found = judged(questions, by_kind=False)
+    counts = Counter((each.question.of, each.question.kind) for each in found)
+    rows: list[list[Cell]] = []
+    for low, high in pairwise(EDGES):
+        within = [
+            each for each in found if low <= each.likelihood < high or each.likelihood == high == 1
+        ]
+        weights = [
+            SHARES[each.question.kind] / counts[each.question.of, each.question.kind]
+            for each in within
+        ]
+        whole = sum(weights) or 1.0
+        pairs = list(zip(weights, within, strict=True))
+        said = sum(weight * each.likelihood for weight, each in pairs) / whole
+        real = sum(weight * each.question.is_answered for weight, each in pairs) / whole
+        rows.append([f"{low:.1f} to {high:.1f}", len(within), f"{said:.2f}", f"{real:.2f}"])
+    note = (
+        "Conversations left out. Questions with and without an answer count the same, in each set."
+    )
+    columns = ("answerable", "questions", "mean", "answered")
+    return Table("How often `answerable` is right", columns, rows, (note,))
+
+
+def stored(questions: Sequence[Whether]) -> dict[str, Any]:
+    floor = floor_for(judged(questions, by_kind=False), lost=LOST)
+    return {
+        "version": 1,
+        "command": "make train",
+        "sets": sorted({each.of for each in questions}),
+        "questions": len(questions),
+        "floor": round(floor, 3),
+        "model": train(questions),
+    }
+
+
+def main() -> None:
+    asking = argparse.ArgumentParser(description=__doc__)
+    asking.add_argument("--set", action="append", type=Path, dest="sets")
+    asking.add_argument("--judge", action="store_true", help="do not write the weights")
+    asking.add_argument("--write", action="store_true", help="write the tables into the results")
+    told = asking.parse_args()
+    embedder, reranker = quality.embedder(), quality.reranker()
+    if embedder is None or reranker is None:
+        raise SystemExit("The built-in models could not be installed.")
+    questions = [
+        question
+        for path in told.sets or OUR_SETS
+        for question in whether(load(path), embedder=embedder, reranker=reranker)
+    ]
+    if not told.judge:
+        WRITTEN.write_text(json.dumps(stored(questions), indent=1) + "\n")
+    tables = [curve(questions), reliability(questions)]
+    for table in tables:
+        print(for_terminal(table), end="\n\n")
+    if told.write:
+        report.amend(report.machine(), tables)
+
+
+if __name__ == "__main__":
+    main()

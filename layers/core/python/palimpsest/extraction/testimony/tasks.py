@@ -1,0 +1,145 @@
+"""Finds the text below a sentence that asks to work on it or to judge it. Such a sentence is known
+by the kinds of words that it has, not by a phrase.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Literal
+
+from palimpsest.extraction.testimony.extents import OPENERS, after_blanks, sentence_end, text_end
+from palimpsest.extraction.testimony.lines import Mark
+from palimpsest.extraction.testimony.words import anywhere, phrases, whole
+
+Strength = Literal["strong", "weak"]
+LONGEST_TASK = 200
+WORDS_OF_A_LABEL = 3
+MOST_PARAGRAPHS = 20
+"""Paragraphs at whose beginning a task is looked for."""
+
+_PARAGRAPH = re.compile(r"(?:\A|(?<=\n\n))[ \t]*(?=\S)")
+_ENDS = re.compile(r"[?:]\s*$")
+_MARK = re.compile(r"[ ][-–—][ ]|[ ]?:[ ]")  # noqa: RUF001 - marks of many scripts
+_LETTERS = re.compile(r"[^\W\d_]+")
+_QUOTED = re.compile(rf"{OPENERS}\w")
+
+
+def tasks(text: str) -> Iterator[Mark]:
+    """Texts that follow a task at the beginning of a paragraph."""
+    done = 0
+    for number, paragraph in enumerate(_PARAGRAPH.finditer(text)):
+        if number == MOST_PARAGRAPHS:
+            return
+        start = paragraph.end()
+        if start < done:
+            continue
+        mark = _of_paragraph(text, start)
+        if mark is not None:
+            done = mark[1]
+            yield mark
+
+
+def _of_paragraph(text: str, start: int) -> Mark | None:
+    end = sentence_end(text, start)
+    runs_on = _without_mark(text, start, end)
+    if runs_on is not None:
+        return runs_on, text_end(text, runs_on, is_long=False), "request"
+    mark = _MARK.search(text, start, end)
+    end = mark.end() if mark is not None else end
+    task = text[start:end]
+    how = strength(task) if len(task) <= LONGEST_TASK else None
+    begun = after_blanks(text, end)
+    is_apart = "\n" in text[end - 1 : begun] or ":" in task[-2:]
+    if how is None or begun == len(text) or not (how == "strong" or is_apart):
+        return None
+    return begun, text_end(text, end, is_long=is_apart), "request"
+
+
+def _without_mark(text: str, start: int, end: int) -> int | None:
+    """Where a text begins right after its task: "turn into bullet points I work at Lidl"."""
+    for match in anywhere("task_operations").finditer(text, start, end):
+        begun = after_blanks(text, match.end())
+        own = anywhere("first_person").search(text, begun, end)
+        if own is not None and own.start() == begun and not _states(text[start:begun]):
+            return begun
+    return None
+
+
+def strength(sentence: str) -> Strength | None:
+    """How sure a sentence is a task about a text; None if it is none. A sentence in which the
+    speaker states something of themselves is none: "My spelling is bad". A task for later, or
+    with its text in quotation marks, is none.
+    """
+    if _is_label(sentence) or _states(sentence) or _has("deferred", sentence):
+        return None
+    if _QUOTED.search(sentence):
+        return None
+    names_it = _has("task_deictics", sentence) or _has("task_texts", sentence)
+    is_asked = _ENDS.search(sentence) is not None or _begins_as_task(sentence)
+    if _has("task_operations", sentence) or _works(sentence, names_it=names_it):
+        return "strong"
+    if is_asked and names_it and _has("task_qualities", sentence):
+        return "strong"
+    if is_asked and _has("task_faults", sentence):
+        return "strong"
+    is_judged = _has("task_of_others", sentence) or (names_it and _has("task_judges", sentence))
+    is_question = "?" in sentence[-3:] or _begins_as_task(sentence)
+    return "weak" if is_question and is_judged else None
+
+
+def _is_label(sentence: str) -> bool:
+    """Whether a sentence is a label of the speaker's own words: "Note to self:"."""
+    label = sentence.strip().removesuffix(":")
+    is_short = len(label.split()) <= WORDS_OF_A_LABEL
+    return is_short and whole("own_labels").fullmatch(label) is not None
+
+
+def _works(sentence: str, *, names_it: bool) -> bool:
+    """Whether a sentence asks to work on a text that it names, or on nothing that it names:
+    "translate for my nan".
+    """
+    work = anywhere("work").search(sentence)
+    if work is None or names_it:
+        return work is not None
+    left = _polite().sub(" ", f"{sentence[: work.start()]} {sentence[work.end() :]}")
+    return _LETTERS.search(left) is None
+
+
+@cache
+def _polite() -> re.Pattern[str]:
+    return re.compile(
+        rf"(?<!\w)(?:{phrases('task_polite')}|{phrases('bare_objects')})(?!\w)", re.IGNORECASE
+    )
+
+
+def _has(name: str, sentence: str) -> bool:
+    return anywhere(name).search(sentence) is not None
+
+
+def _states(sentence: str) -> bool:
+    """Whether a sentence speaks of the speaker, except as somebody who asks."""
+    asking = _asking().sub(lambda match: " " * len(match[0]), sentence)
+    return anywhere("first_person").search(asking) is not None
+
+
+@cache
+def _asking() -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{phrases('task_polite')})(?!\w)", re.IGNORECASE)
+
+
+def _begins_as_task(sentence: str) -> bool:
+    """Whether a sentence begins as an order or a question."""
+    first = _LETTERS.search(sentence)
+    if first is None or whole("first_person").fullmatch(first[0]):
+        return False
+    orders = ("task_operations", "work", "work_on_this", "task_polite")
+    if any(anywhere(name).begins_sentence(sentence, 0, len(sentence)) == 0 for name in orders):
+        return True
+    return _question().match(sentence) is not None
+
+
+@cache
+def _question() -> re.Pattern[str]:
+    return re.compile(rf"\W*(?:{phrases('questions')})(?!\w)", re.IGNORECASE)

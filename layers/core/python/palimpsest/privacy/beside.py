@@ -1,0 +1,143 @@
+"""Finds secrets that a sentence uses without naming them as such: "my garage opens with 1207", "use
+swordfish as the password", "my login is bob@example.com with Giraffe!88".
+"""
+
+from __future__ import annotations
+
+# ruff: noqa: RUF001 - marks of many scripts
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from palimpsest.privacy.phrases import phrases, whole
+from palimpsest.privacy.values import (
+    AROUND,
+    LEAST_PASSWORD,
+    NOT_SAID,
+    TOKEN,
+    is_no_word,
+    looks,
+    plain,
+)
+from palimpsest.text.sought import Sought, Stems
+
+_STEM = Stems(
+    r"pass|pwd|\bpw\b|kennwort|log|credential|creds|sign|phrase|wort|daten|mdp|identifiant|contras"
+    r"|credencial|usuario|recovery|backup|mnemonic|answer|antwort|réponse|palabra|código|code"
+)
+MOST_BETWEEN = 200  # characters between a name for secrets and the secret
+_FIGURES = re.compile(r"\d{4}|\d-\d")
+Used = tuple[int, int, str]
+"""Beginning and end of a secret, and the reason why it is one."""
+
+_STOP = re.compile(r"[.!?]\s+(?=[A-ZÀ-Þ])|\n")
+_NOT_COUNTED = (
+    r"(?:(?!\b(?:number|no\b|nr\b|nummer|numéro|número|id\b|size|price|cost|model))[^\d.!?\n])"
+)
+"""A character between a lock and its code, but not before "number": "my locker number is 12"."""
+_LOCK_VALUE = r"(?!(?:19|20)\d\d(?!\d))\d{4,8}|\d{1,2}(?:-\d{1,2}){2,5}"
+_PAIR_WITH_MAIL = Sought(r"[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{2,64}:(?P<value>[^\s/:;,]{4,64})")
+_PAIR_OF_LABELS = Sought(
+    r"(?<!\w)(?:u|usr|user|username|login|name|id|nutzer|benutzer|usuario|utilisateur)"
+    r"[ \t]?[:=][ \t]?\S{2,64}[ \t,;/|]+"
+    r"(?:p|pw|pwd|pass|k)[ \t]?[:=][ \t]?(?P<value>[^\s,;]{4,64})",
+    re.IGNORECASE,
+)
+
+
+@cache
+def _used() -> Sought:
+    """A plain word that is used as a password: "use swordfish as the password"."""
+    return Sought(
+        rf"(?<!\w)(?:{phrases('uses')})[ \t]+[\"'“”„«»`]?(?P<value>[^\s\"'“”„«»`]{{4,64}})"
+        rf"[\"'“”„«»`]?[ \t]+(?:as|for|als|comme|como)[ \t]+(?:{phrases('mine')})[ \t]+"
+        rf"(?:\w{{1,20}}[ \t]+){{0,2}}?(?:{phrases('passwords')})(?!\w)",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _used_password() -> Sought:
+    """A plain word right after its name: "I reused the password rainbowfish"."""
+    return Sought(
+        rf"(?<!\w)(?:{phrases('uses')})[ \t]+(?:\w{{1,12}}[ \t]+){{0,2}}?(?:{phrases('passwords')})"
+        rf"[ \t]+(?!(?:{phrases('no_password')})(?!\w))(?=[\"'“„«`]?[^\W\d_])",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _locked() -> Sought:
+    """A number to which something that locks is set: "the keypad takes 5567"."""
+    return Sought(
+        rf"(?<!\w)(?:{phrases('locks')})(?!\w){_NOT_COUNTED}{{0,30}}?(?<!\w)"
+        rf"(?:{phrases('set_to')})[ \t]*:?[ \t]+(?P<value>{_LOCK_VALUE})(?=[ \t]*(?:[.,;:!?)#]|$))"
+        rf"|(?<!\w)(?:{phrases('set_to')})[ \t]+(?P<typed>\d{{4,8}}#)",
+        re.IGNORECASE | re.MULTILINE,
+    )
+
+
+@cache
+def _opens() -> Sought:
+    return Sought(
+        rf"(?<!\w)(?:{phrases('opens')})(?!\w)[^\d.!?\n]{{0,40}}"
+        r"(?P<value>(?<![\w.,:/-])[#*]?\d{4,8}[#*]?)(?![\w:/-]|[.,]\d)",
+        re.IGNORECASE,
+    )
+
+
+def _unlocking(text: str) -> Iterator[Used]:
+    """Codes that a sentence only says to open something: "my garage opens with 1207"."""
+    for match in _locked().finditer(text):
+        yield *match.span("value" if match["value"] else "typed"), "code"
+    for match in _opens().finditer(text):
+        after = TOKEN.match(text, match.end() + 1)
+        if after is None or not whole("units").fullmatch(after[0].rstrip(AROUND)):
+            yield *match.span("value"), "code"
+
+
+@cache
+def _credentials() -> Sought:
+    no = rf"(?![ -]?(?:{phrases('no_password')})(?!\w))"
+    return Sought(rf"(?<!\w)(?:{phrases('credentials')})(?!\w){no}", re.IGNORECASE)
+
+
+def _beside_names(text: str) -> Iterator[Used]:
+    """Tokens that can be nothing but a secret in the sentence of a name for secrets: letters with
+    digits or marks between them.
+    """
+    for match in _credentials().finditer(text):
+        end = min(len(text), match.end() + MOST_BETWEEN)
+        stop = _STOP.search(text, match.end(), end)
+        for token in TOKEN.finditer(text, match.end(), stop.start() if stop else end):
+            value = token[0].strip("\"'“”„«»`‘’,.:;()")
+            if value and is_no_word(value):
+                start = token.start() + token[0].index(value)
+                yield start, start + len(value), "password"
+
+
+def _pairs(text: str) -> Iterator[Used]:
+    """Yield the passwords of pairs: "bob@example.com:Giraffe88", "u: admin p: hunter2"."""
+    for match in _PAIR_WITH_MAIL.finditer(text):
+        if looks(match["value"], least=LEAST_PASSWORD, strict=True):
+            yield *match.span("value"), "password"
+    for match in _PAIR_OF_LABELS.finditer(text):
+        if not NOT_SAID.match(match["value"]):
+            yield *match.span("value"), "password"
+
+
+def used_secrets(text: str) -> Iterator[Used]:
+    """Yield the codes that open something, and the passwords that a sentence uses."""
+    yield from _pairs(text)
+    if _FIGURES.search(text):
+        yield from _unlocking(text)
+    if not _STEM.are_in(text):
+        return
+    yield from _beside_names(text)
+    for match in _used_password().finditer(text):
+        place = plain(text, match.end())
+        if place is not None:
+            yield *place, "password"
+    for match in _used().finditer(text):
+        if not NOT_SAID.match(match["value"]):
+            yield *match.span("value"), "password"

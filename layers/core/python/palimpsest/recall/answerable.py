@@ -1,0 +1,104 @@
+"""Says how likely the found memories answer the question at all. The weights are learned from
+labelled questions, with and without an answer (`make train`), and lie in `answerable.json`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from math import log
+from typing import Literal, get_args
+
+from palimpsest.recall.found import FoundMemory
+from palimpsest.recall.question import Query
+from palimpsest.recall.ranker import LinearRanker, likelihood, linear_of
+from palimpsest.recall.ranking import Ranked
+from palimpsest.text.analyser import term_set
+
+Sign = Literal["best", "meaning", "words"]
+"""What tells whether a question is answered.
+
+`best` is the logarithm of the odds that the best candidate answers. `meaning` is the highest
+likeness of a candidate to the question (0..1). `words` is the share of the question's words that
+the best candidates have, weighted by rarity. A word that no candidate has counts in full.
+"""
+SIGNS: tuple[Sign, ...] = get_args(Sign)
+BEST = 5  # candidates in which the question's words are looked for
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """The weights, and the likelihood below which an answer says that it does not know (`floor`),
+    unless the tenant has set another one.
+    """
+
+    model: LinearRanker[Sign]
+    floor: float
+
+
+@dataclass(frozen=True, slots=True)
+class Answerable:
+    """How likely (0..1) the question is answered, if half of all questions are. `signs` is what is
+    known, and `terms` what the model makes of it: the logarithm of the odds is their sum.
+    """
+
+    likelihood: float
+    signs: Mapping[Sign, float]
+    terms: Mapping[str, float]
+
+
+NOTHING_FOUND = Answerable(0.0, {}, {})
+
+
+def answerable(
+    query: Query,
+    found: Sequence[FoundMemory],
+    places: Sequence[Ranked],
+    *,
+    learned: Learned | None = None,
+) -> Answerable:
+    """Judge a recall. `found` are the memories that were read, `places` their ranking."""
+    if not places:
+        return NOTHING_FOUND
+    signs = dict(_signs(query, found, places))
+    terms = (learned or learned_weights()).model.terms(signs)
+    return Answerable(likelihood(terms), signs, terms)
+
+
+def _signs(
+    query: Query, found: Sequence[FoundMemory], places: Sequence[Ranked]
+) -> Iterator[tuple[Sign, float]]:
+    yield "best", places[0].odds
+    likenesses = [
+        place.signals["meaning"] for place in places if "vector" in place.candidate.scores
+    ]
+    if likenesses:
+        yield "meaning", max(likenesses)
+    texts = {memory.candidate.key: term_set(memory.content) for memory in found}
+    best = [texts[place.candidate.key] for place in places[:BEST]]
+    yield "words", covered(query.terms, best, every=list(texts.values()))
+
+
+def covered(
+    asked: Sequence[str], best: Sequence[Collection[str]], *, every: Sequence[Collection[str]]
+) -> float:
+    """Return the share of the words `asked` that the `best` texts have, weighted by their rarity in
+    `every` text.
+    """
+    known = frozenset[str]().union(*best)
+    counts = Counter(term for text in every for term in asked if term in text)
+    rarity = {term: log((len(every) + 1) / (counts[term] + 0.5)) for term in asked}
+    whole = sum(rarity.values())
+    return sum(rarity[term] for term in asked if term in known) / whole if whole else 0.0
+
+
+@cache
+def learned_weights() -> Learned:
+    """The weights that ship with the library."""
+    file = resources.files("palimpsest.recall").joinpath("answerable.json")
+    stored = json.loads(file.read_text("utf-8"))
+    return Learned(linear_of(stored["model"]), stored["floor"])

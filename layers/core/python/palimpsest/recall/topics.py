@@ -1,0 +1,72 @@
+"""Finds the topics that a question means, also if it names none of their words. The question's
+vector is compared with those of descriptions of common topics, which lie in `topics.json`
+(`python -m benchmarks.retrieval.topics` writes them).
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from base64 import b64decode
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from operator import mul
+from statistics import fmean
+from typing import Any
+
+from palimpsest.models.ports import Vector
+from palimpsest.models.vectors import unit
+
+LEAST = 0.3  # of the way from the mean of all topics to an equal vector
+BESIDE = 0.08  # how much further a second topic may be
+MOST = 2  # topics of one question
+
+
+@dataclass(frozen=True, slots=True)
+class _Topic:
+    """A common topic. `keys` are the keys under which its values may be stored."""
+
+    keys: tuple[str, ...]
+    vector: Vector
+
+
+def topics_meant(question: Vector, *, model: str) -> tuple[str, ...]:
+    """Return the keys of the topics that a question means, the most likely ones first. `model` is
+    the model of the question's vector. The result is empty if no topic is near, and if the
+    descriptions have no vectors of this model.
+    """
+    known = _topics().get(model, ())
+    if not known:
+        return ()
+    cosines = [sum(map(mul, question, topic.vector)) for topic in known]
+    usual = fmean(cosines)
+    nearness = [(cosine - usual) / (1 - usual) for cosine in cosines]
+    best = max(nearness)
+    near = [place for place, value in enumerate(nearness) if value >= max(LEAST, best - BESIDE)]
+    likely = sorted(near, key=lambda place: -nearness[place])[:MOST]
+    return tuple(key for place in likely for key in known[place].keys)
+
+
+@cache
+def _topics() -> Mapping[str, Sequence[_Topic]]:
+    """Return the topics with their vectors, by the model that made these."""
+    stored = descriptions()
+    keys = [tuple(each["keys"]) for each in stored["topics"]]
+    return {
+        model: [
+            _Topic(own, unit(array("b", b64decode(text)).tolist()))
+            for own, text in zip(keys, vectors, strict=True)
+        ]
+        for model, vectors in stored["vectors"].items()
+    }
+
+
+def descriptions() -> dict[str, Any]:
+    """Return the stored file: `topics` with their `keys` and what each `means`, and `vectors` by
+    model, in the order of the topics. A vector is 8-bit numbers in base64.
+    """
+    file = resources.files("palimpsest.recall").joinpath("topics.json")
+    stored: dict[str, Any] = json.loads(file.read_text("utf-8"))
+    return stored

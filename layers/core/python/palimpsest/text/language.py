@@ -1,0 +1,42 @@
+"""Tells in which language a text is written, by its commonest words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from functools import cache
+from typing import Final
+
+from palimpsest.text.word_files import word_files
+
+PACKAGE: Final = "palimpsest.text"
+ENGLISH: Final = "en"
+
+
+@cache
+def _common_words() -> Mapping[str, frozenset[str]]:
+    """Return the commonest words of each language that has a list of them. A word that is both an
+    English and another one ("was", "in") tells nothing.
+    """
+    files = word_files(PACKAGE)
+    english = frozenset(files[ENGLISH]["function_words"])
+    found = {
+        language: frozenset((*file.get("function_words", ()), *file["common_words"]))
+        for language, file in files.items()
+        if "common_words" in file
+    }
+    others = frozenset[str]().union(*found.values())
+    return {
+        **{language: own - english for language, own in found.items()},
+        ENGLISH: english - others,
+    }
+
+
+def language_of(words: Collection[str]) -> str:
+    """Return the code of the language of a text with these folded words: the one that most of its
+    common words belong to. A text without common words counts as English.
+    """
+    distinct = frozenset(words)
+    counts = {language: len(distinct & common) for language, common in _common_words().items()}
+    english = counts.pop(ENGLISH)
+    language = max(counts, key=lambda each: counts[each])
+    return language if counts[language] > english else ENGLISH

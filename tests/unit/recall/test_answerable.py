@@ -1,0 +1,93 @@
+"""Recall says how likely it answers, and an answer says that it does not know below a floor."""
+
+from dataclasses import replace
+from math import log
+from pathlib import Path
+from typing import Any
+
+import pytest
+from palimpsest.errors import Unavailable
+from palimpsest.recall.answerable import SIGNS, covered, learned_weights
+from palimpsest.recall.question import RecallRequest
+from palimpsest.recall.recall import Recall
+from palimpsest.scope import Scope
+
+from tests.doubles.answers import ScriptedAnswers, cited
+from tests.service import SARAH
+from tests.unit.recall.service import RecallService, Words
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> RecallService:
+    made = RecallService(tmp_path)
+    made.say("My dog is called Rex and my cat is called Tom.", "I live in Hamburg.", role="user")
+    made.index_all()
+    return made
+
+
+def test_a_question_that_the_memories_answer_is_more_answerable(service: RecallService) -> None:
+    answered = service.recall("What is my dog called?").answerable
+    other = service.recall("What is my doctor called?").answerable
+    nothing = service.recall("Which blood type is it?").answerable
+    assert 1 > answered > other > nothing == 0
+
+
+def test_a_word_that_nobody_said_counts_in_full() -> None:
+    texts = [{"dog", "rex"}, {"cat"}, {"dog", "walk"}]
+    assert covered(["dog"], texts[:1], every=texts) == 1
+    half = covered(["dog", "cat"], texts[:1], every=texts)
+    unknown = covered(["dog", "zebra"], texts[:1], every=texts)
+    assert 1 > half > unknown > 0
+    assert covered([], texts, every=texts) == 0
+
+
+def test_the_trace_has_the_signs_and_the_terms_add_up(service: RecallService) -> None:
+    recalled = service.recall("What is my dog called?", explain=True)
+    told = (recalled.trace or {})["answerable"]
+    assert set(told["signs"]) == set(SIGNS)
+    assert told["likelihood"] == recalled.answerable
+    odds = recalled.answerable / (1 - recalled.answerable)
+    assert sum(told["terms"].values()) == pytest.approx(log(odds))
+
+
+def recall_of(service: RecallService, floor: float | None, **more: Any) -> Recall:
+    made = Recall(
+        service.memories,
+        service.sessions,
+        service.index,
+        service.index,
+        service.embedder,
+        Words(),
+        service.time,
+        answer_floor=lambda _: floor,
+    )
+    return replace(made, **more)
+
+
+ASKS = RecallRequest("What is my dog called?", answer=True, rerank=False)
+
+
+def test_below_the_tenant_s_floor_an_answer_is_empty_and_no_model_is_asked(
+    service: RecallService,
+) -> None:
+    model = ScriptedAnswers([cited("Rex.", "m1")])
+    silent = recall_of(service, 1.0, model=model)(SARAH, ASKS)
+    assert (silent.answer, silent.citations, silent.method) == ("", (), "model")
+    assert silent.memories
+    assert model.asked == []
+    assert recall_of(service, 0.0, model=model)(SARAH, ASKS).answer == "Rex."
+    assert "Rex" in (recall_of(service, 0.0)(SARAH, ASKS).answer or "")
+
+
+def test_without_a_floor_of_its_own_a_tenant_has_the_learned_one(service: RecallService) -> None:
+    assert 0 < learned_weights().floor < 0.5
+    is_known = service.recall(ASKS.query).answerable >= learned_weights().floor
+    assert bool(recall_of(service, None)(SARAH, ASKS).answer) == is_known
+
+
+def test_settings_that_can_t_be_read_cost_no_answer(service: RecallService) -> None:
+    def unread(_: Scope) -> float | None:
+        raise Unavailable("The store did not answer.")
+
+    recall = recall_of(service, None, answer_floor=unread)
+    assert recall(SARAH, ASKS).answer == recall_of(service, None)(SARAH, ASKS).answer
