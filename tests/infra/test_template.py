@@ -693,8 +693,10 @@ def test_only_the_sweep_and_extraction_remove_contents_memories_exports_and_nobo
     removing = [
         each for each in prod.statements("memories") if "s3:DeleteObject" in str(each["Action"])
     ]
-    assert "/exports/*" in str([each["Resource"] for each in removing])
-    assert len(removing) == 1
+    removed = str([each["Resource"] for each in removing])
+    assert "/exports/*" in removed
+    assert "/reviews/*" in removed
+    assert len(removing) == 2
 
 
 def test_the_outputs_name_what_operators_need(prod: Template) -> None:

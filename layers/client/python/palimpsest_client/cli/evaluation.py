@@ -131,9 +131,7 @@ def figures(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """Return the measures. Those that no question allows are None."""
     answerable = [each for each in outcomes if each.asked.expected]
     others = [each for each in outcomes if not each.asked.expected]
-    found = {
-        f"recall@{depth}": _mean([each.share(depth) for each in answerable]) for depth in DEPTHS
-    }
+    found = {f"recall@{depth}": _recall_at(depth, answerable) for depth in DEPTHS}
     return {
         "questions": len(outcomes),
         **found,
@@ -142,6 +140,10 @@ def figures(outcomes: Sequence[Outcome]) -> dict[str, Any]:
         "silence": _mean([float(each.is_right) for each in others]),
         "found nothing": sum(not each.found for each in answerable),
     }
+
+
+def _recall_at(depth: int, outcomes: Sequence[Outcome]) -> float | None:
+    return _mean([each.share(depth) for each in outcomes])
 
 
 def report(measured: Mapping[str, Any], failed: Sequence[Mapping[str, Any]]) -> str:
