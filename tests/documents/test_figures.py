@@ -251,7 +251,7 @@ NO_RESULTS = {
         r"plus \$112 for the OpenSearch domain",  # list prices, worked out in cost.md
         r"run once, \[79 to 96 %\]",  # in measurements/truth.md
     ),
-    "quickstart.md": (r"1\.5 GB of disk and a first\s+download of 0\.25 GB",),  # a stated need
+    "quickstart.md": (r"1\.5 GB of disk and a first\s+download of\s+0\.25 GB",),  # a stated need
     "https.md": (r"trigger_ratio` 0\.8", r"max_stm_token_ratio` 0\.5"),  # settings
     "models.md": (
         r"about 0\.4 for bge",

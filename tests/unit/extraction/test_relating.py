@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from palimpsest.extraction.relating import MOST_COMPARED, MOST_NEWEST, compared, related
-from palimpsest.memory.record import Record
+from palimpsest.memory.record import Record, Source
 from palimpsest.memory.statements import Statement
 
 
@@ -76,6 +78,18 @@ def test_a_statement_of_a_topic_that_has_a_value_concerns_nothing_else() -> None
     others = [known("My boss is Ingrid.")]
     assert related(new, others, may_repeat=True)
     assert related(new, [*others, known("Boss: Jo", topic="boss")], may_repeat=True) is None
+
+
+def test_what_one_message_says_leaves_what_it_says_besides() -> None:
+    of_one = Source(session="s", seqs=(1,))
+    new = Statement("fact", NEW_VET, source=of_one)
+    assert related(new, [replace(known(VET), source=of_one)], may_repeat=True) is None
+    later = replace(new, source=Source(session="s", seqs=(2,)))
+    assert related(later, [replace(known(VET), source=of_one)], may_repeat=True)
+
+
+def test_a_number_of_something_else_leaves_a_known_number() -> None:
+    assert relation("my suitcase weighs 79 pounds now", "I weigh 82 kilos.") is None
 
 
 def test_few_of_many_known_statements_are_compared() -> None:

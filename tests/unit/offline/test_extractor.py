@@ -619,3 +619,17 @@ def test_what_somebody_who_is_named_lived_through_is_an_event(
 )
 def test_what_no_name_lived_through_is_no_event(text: str) -> None:
     assert [finding for finding in found(text) if finding.type == "event"] == []
+
+
+@pytest.mark.parametrize(
+    "text", ["La cita es el lunes.", "Le rendez-vous est lundi.", "El examen es a las 9:30."]
+)
+def test_a_thing_that_has_a_day_or_a_time_needs_no_owner(text: str) -> None:
+    (finding,) = EXTRACTOR.extract(chunk(text), prompt=None).findings
+    assert (finding.content, finding.depends) == (text, False)
+
+
+@pytest.mark.parametrize("text", ["La cita es bonita.", "El sol es amarillo."])
+def test_a_thing_without_a_day_is_no_memory_by_itself(text: str) -> None:
+    findings = EXTRACTOR.extract(chunk(text), prompt=None).findings
+    assert all(finding.depends for finding in findings)

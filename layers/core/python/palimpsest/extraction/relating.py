@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Final, Literal
 
 from palimpsest.memory.meaning.ends import ends_of
+from palimpsest.memory.meaning.frames import differ_in_value
 from palimpsest.memory.meaning.reading import is_meant_by, naming
 from palimpsest.memory.meaning.relation import Likely, learned
 from palimpsest.memory.meaning.signs import Said
@@ -47,16 +48,17 @@ def related(
 ) -> Related | None:
     """Return the known statement that a new statement concerns, or None if it clearly concerns
     none. The known statements are given newest first. A new statement that `states` nothing by
-    itself must concern a known one more clearly.
+    itself must concern a known one more clearly. So must a new day or number, which rules read.
     """
     may_change = learned().may_change(new.content)
     if new.type not in READ or not (may_change or may_repeat) or _has_its_topic(new, known):
         return None
     marks = learned().thresholds
-    least = marks.changes if states else marks.clearly
     found = list[tuple[float, Related]]()
     for place in compared(new, known):
         likely = learned().likely(said(new), said(known[place]))
+        is_plain = states and not differ_in_value(new.content, known[place].content)
+        least = marks.changes if is_plain else marks.clearly
         changed = _changed(likely, new.content)
         if may_change and changed >= least:
             found.append((changed, Related(_kind(likely), place)))
@@ -103,10 +105,18 @@ def compared(new: Statement, known: Sequence[Record]) -> Iterable[int]:
     """The places of the known statements that are compared with the new one."""
     named = naming(new.content)
     places = [
-        place for place, one in enumerate(known) if one.type in READ and one.speaker == new.speaker
+        place
+        for place, one in enumerate(known)
+        if one.type in READ and one.speaker == new.speaker and not _is_of_one_message(new, one)
     ]
     near = (place for place in places if _is_near(named, known[place]))
     return dict.fromkeys((*islice(near, MOST_COMPARED - MOST_NEWEST), *places[:MOST_NEWEST]))
+
+
+def _is_of_one_message(new: Statement, known: Record) -> bool:
+    """Whether both were said in one message. What one message says is true at once."""
+    mine, theirs = new.source, known.source
+    return mine.session == theirs.session and not set(mine.seqs).isdisjoint(theirs.seqs)
 
 
 def _is_near(named: Sequence[str], known: Record) -> bool:

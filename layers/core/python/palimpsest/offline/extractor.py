@@ -26,7 +26,7 @@ from palimpsest.memory.meaning.corrections import (
     without_signals,
 )
 from palimpsest.memory.meaning.ends import End, ends_of, may_end
-from palimpsest.memory.meaning.frames import changes_a_value
+from palimpsest.memory.meaning.frames import changes_a_value, dates_a_thing
 from palimpsest.memory.meaning.relation import learned
 from palimpsest.memory.meaning.slots import Slot, slot_of
 from palimpsest.memory.meaning.standing import is_order, leans
@@ -291,7 +291,7 @@ def _of_no_kind(text: str, day: date, *, quote: str, is_known: bool) -> Stated |
     is_own, is_who = salience.is_own(text), tells_who_the_user_is(text)
     # It needs neither names nor numbers then.
     is_told = is_own or is_report(text)
-    is_enough = is_known or (is_told and not salience.is_noisy(text))
+    is_enough = is_known or dates_a_thing(text) or (is_told and not salience.is_noisy(text))
     if not is_known and not is_own and is_order(text):
         return None
     if not is_enough:

@@ -26,6 +26,7 @@ from palimpsest.text.triggers import lowered, word_set
 from palimpsest.text.word_files import filled_words
 
 MOST = 300  # characters of a sentence that is read
+SHORT = 7  # most blanks of a text that only dates a thing
 ALIKE = 0.8  # of two spellings of one name
 MOST_OLD = 4  # words of a value that is denied
 MOST_THINGS = 3  # words after "my" that may name what has the value
@@ -308,6 +309,19 @@ def _dated_things() -> frozenset[str]:
 def _is_dated(named: Sequence[str]) -> bool:
     """Whether the words name a thing that has one day, time or number."""
     return any(word in _dated_things() or word.endswith(_COMPOUNDS) for word in named)
+
+
+def dates_a_thing(text: str) -> bool:
+    """Whether a short text only gives a day or a time to a thing that has one ("the exam is on
+    Monday").
+    """
+    if text.count(" ") > SHORT or not may_move(text):
+        return False
+    move = move_of(text)
+    if move is None or len(move.things) != 1 or {each.shape for each in move.values} == {"number"}:
+        return False
+    (thing,) = move.things
+    return _is_dated((*thing, "-".join(thing)))
 
 
 _COMPOUNDS = ("termin", "flug", "budget", "frist", "treffen", "nummer", "preis", "miete", "prufung")

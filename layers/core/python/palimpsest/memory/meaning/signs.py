@@ -87,7 +87,7 @@ def _names(text: str) -> frozenset[str]:
 @lru_cache(maxsize=256)
 def words_of(text: str) -> frozenset[str]:
     """The words of a text and each two neighbours, in lower case."""
-    found = ["^", *map(folded, _WORD.findall(text[:MOST]))]
+    found = ["^", *_WORD.findall(folded(text[:MOST]))]
     return frozenset(found[1:]) | frozenset(map(" ".join, pairwise(found)))
 
 
