@@ -27,7 +27,14 @@ TRACE = "0af7651916cd43dd8448eb211c80319c"
 CALLER = {"traceparent": f"00-{TRACE}-b7ad6b7169203331-01"}
 MODEL, VECTORS = "openai.gpt-oss-20b-1:0", "amazon.titan-embed-text-v2:0"
 PATIENCE = 120  # seconds, on a busy machine
-SECRETS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+BEFORE_A_PROFILE = (
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "AWS_DEFAULT_REGION",
+    "AWS_REGION",
+)
+"""Variables that the SDK reads before a profile."""
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +57,7 @@ def environment(bedrock: BedrockApi, collector: Collector, tmp_path_factory: Any
         f"[me]\naws_access_key_id = {KNOWN.key}\naws_secret_access_key = {KNOWN.secret}\n"
         f"aws_session_token = {KNOWN.session}\n"
     )
-    told = {name: value for name, value in os.environ.items() if name not in SECRETS}
+    told = {name: value for name, value in os.environ.items() if name not in BEFORE_A_PROFILE}
     return told | {
         "AWS_CONFIG_FILE": str(folder / "config"),
         "AWS_SHARED_CREDENTIALS_FILE": str(folder / "credentials"),
@@ -97,14 +104,14 @@ def test_a_memory_is_made_and_found_with_bedrocks_models_and_a_profile(
 ) -> None:
     said = {"role": "user", "content": "I moved to Lisbon and keep a violin in the cellar."}
     stack.post("/v1/sessions/s1/messages", {"user_id": "sarah", "messages": [said]})
-    job = stack.post("/v1/sessions/s1/extract", {"wait": 20})
-    assert job["ledger"]["extracted"] == 1
+    stack.post("/v1/sessions/s1/extract", {"wait": 20})
     until = time.monotonic() + PATIENCE
     found: set[str] = set()
     while "vector" not in found and time.monotonic() < until:
         time.sleep(0.5)
         recalled = stack.post("/v1/users/sarah/recall", {"query": "Where is the violin?"})
-        found = {way for memory in recalled["memories"] for way in memory["found_by"]}
+        facts = [memory for memory in recalled["memories"] if memory["type"] == "fact"]
+        found = {way for memory in facts for way in memory["found_by"]}
     assert "vector" in found
     assert bedrock.refused == []
     chats = [request.body["model"] for request in bedrock.requests if request.path == CHAT]

@@ -37,9 +37,9 @@ const HUES = {
 export const hueOf = (name) => HUES[name] ?? "gray";
 
 export const Badge = ({ children, hue }) => <span class={`badge ${hue ?? hueOf(children)}`}>{children}</span>;
-/** A topic or key, which breaks after an underscore. */
+/** A topic or key, which breaks after an underscore or colon. */
 export const Topic = ({ children }) => (
-  <span class="topic" dir="auto">{children.split(/(?<=_)/).map((part) => <>{part}<wbr /></>)}</span>
+  <span class="topic" dir="auto">{children.split(/(?<=[_:])/).map((part) => <>{part}<wbr /></>)}</span>
 );
 
 export function Copy({ text, what = "id" }) {
