@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression  # type: ignore[import-not-f
 
 LEAST_OFTEN = 3  # statements that have a word
 ROUNDS = 3_000
-DIGITS = 3
+DIGITS = 2
 LEAVE = "leave"
 
 

@@ -81,7 +81,7 @@ def unrelated(pairs: Sequence[Pair]) -> Iterator[Pair]:
 
 
 def _first_of(text: str) -> Said:
-    return _stated(text, datetime(2026, 3, 2, 9, tzinfo=UTC))[0]
+    return stated(text, datetime(2026, 3, 2, 9, tzinfo=UTC))[0]
 
 
 def of_cases(name: str, cases: Iterable[Case]) -> Iterator[Pair]:
@@ -93,7 +93,7 @@ def of_cases(name: str, cases: Iterable[Case]) -> Iterator[Pair]:
 
 def _of_case(name: str, case: Case) -> Iterator[Pair]:
     told = [
-        _stated(message.content, datetime.combine(session.day, time(9), UTC))
+        stated(message.content, datetime.combine(session.day, time(9), UTC))
         for session in case.sessions
         for message in session.messages
         if message.role == "user" and message.content
@@ -138,7 +138,7 @@ class _Checks:
         return "end" if alone and not self.good else None
 
 
-def _stated(text: str, at: datetime) -> Sequence[Said]:
+def stated(text: str, at: datetime) -> Sequence[Said]:
     """The statements of a message; the whole message if it states nothing by itself."""
     message = Message(
         seq=1, id="1", turn=1, tokens=1, encoding="", created_at=at.isoformat(),

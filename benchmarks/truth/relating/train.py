@@ -22,12 +22,13 @@ from benchmarks.report import Cell, Table, for_terminal
 from benchmarks.retrieval.ranking.train import LEARNER
 from benchmarks.truth.form import OURS, load
 from benchmarks.truth.relating.pairs import Pair, of_cases, unrelated, written
+from benchmarks.truth.relating.talks import of_talks
 
 WRITTEN = Path("layers/core/python/palimpsest/memory/meaning/relation.json")
 COMMAND = "make relate"
 STRENGTH = 0.1
 OF_WRITTEN = 0.5  # the weight of a written pair beside that of a case
-LEAST = {"changes": 0.55, "clearly": 0.8, "repeats": 0.5, "sounds": -0.6, "sounds_clearly": 0.0}
+LEAST = {"changes": 0.55, "clearly": 0.8, "repeats": 0.5, "sounds": -3.0, "sounds_clearly": -2.5}
 """`LeastLikely`, chosen so that few of the pairs that must stay are changed (`--judge`)."""
 
 
@@ -63,7 +64,11 @@ def _row(pair: Pair, *, is_unrelated: bool) -> dict[str, Any]:
 
 def pairs_by_set() -> dict[str, list[Pair]]:
     """The pairs of each set of cases, and the written ones."""
-    found = {"written": list(written()), "ours": list(of_cases("ours", load(OURS)))}
+    found = {
+        "written": list(written()),
+        "talks": list(of_talks()),
+        "ours": list(of_cases("ours", load(OURS))),
+    }
     for folder in sorted(path for path in OURS.iterdir() if path.is_dir()):
         found[folder.name] = list(of_cases(folder.name, load(folder)))
     return {name: pairs for name, pairs in found.items() if pairs}
