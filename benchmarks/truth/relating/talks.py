@@ -45,8 +45,6 @@ def _beside(new: Said, known: Sequence[Said]) -> dict[Said, None]:
     """The newest known statements, and the newest that share a word with the new one."""
     named = naming(new.text)
     near = (
-        one
-        for one in reversed(known)
-        if any(is_meant_by(word, named) for word in naming(one.text))
+        one for one in reversed(known) if any(is_meant_by(word, named) for word in naming(one.text))
     )
     return dict.fromkeys(chain(islice(near, NEWEST), islice(reversed(known), NEWEST)))

@@ -13,7 +13,7 @@ from tests.unit.api.gateway import Client
 
 
 def test_while_off_an_append_calls_almost_nothing_of_it(call: Client) -> None:
-    """Of the calls that an append takes, less than one in 200 is one of tracing."""
+    """Of the calls that an append takes, less than one in 100 is one of tracing."""
     call.append("s", "The first message loads what is loaded once.")
     calls: Counter[bool] = Counter()
 
@@ -27,4 +27,4 @@ def test_while_off_an_append_calls_almost_nothing_of_it(call: Client) -> None:
     finally:
         sys.setprofile(None)
     assert answer.status == 201
-    assert 0 < calls[True] < calls[False] / 200
+    assert 0 < calls[True] < calls[False] / 100

@@ -21,6 +21,8 @@ FOLDERS = (OURS, VOICES, *ORDINARY, *LATER)
 EACH_SET = pytest.mark.parametrize(
     "cases", [load(folder) for folder in FOLDERS], ids=[folder.name for folder in FOLDERS]
 )
+HALVED = [folder for folder in FOLDERS if folder.name != "visitors"]
+"""All sets except one that was run once before it was read, as a whole."""
 LEAST_HELD, LEAST_KNOWN = 0.92, 0.96  # of what ordinary people say, which was seen since
 
 
@@ -85,7 +87,9 @@ def test_each_chance_to_be_wrong_has_a_twin_of_the_same_user(cases: list[Case]) 
         assert any(check.known for check in twin.checks), twin.id
 
 
-@EACH_SET
+@pytest.mark.parametrize(
+    "cases", [load(folder) for folder in HALVED], ids=[folder.name for folder in HALVED]
+)
 def test_no_user_is_in_both_halves_and_the_halves_are_about_equal(cases: list[Case]) -> None:
     halves = {(case.user, case.held_out) for case in cases}
     assert len(halves) == len({user for user, _ in halves})

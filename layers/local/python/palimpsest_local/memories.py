@@ -17,11 +17,14 @@ from palimpsest_client import Job
 from palimpsest_client.exchange import PART
 from palimpsest_client.said import Said
 from palimpsest_client.types import (
+    Deleted,
+    FeedbackTaken,
     Filter,
     Found,
     Memory,
     NamedUser,
     Recalled,
+    Review,
     SavedMemory,
     StaticFact,
     ToolResult,
@@ -70,6 +73,20 @@ class UserMemories(Conversations):
         sources, as `User.recall` does.
         """
         return self.user.recall(query, **options)
+
+    def feedback(self, recall_id: str, **opinions: Any) -> FeedbackTaken:
+        """Say which memories of a recall were `useful` or `wrong` (ids), and what was `missing`, as
+        `User.feedback` does.
+        """
+        return self.user.feedback(recall_id, **opinions)
+
+    def reviews(self) -> list[Review]:
+        """Return the open reviews, which feedback opens."""
+        return list(self.user.reviews())
+
+    def close_review(self, review_id: str) -> Deleted:
+        """Close a review. The memory does not change. Raises `ReviewNotFound`."""
+        return self.user.close_review(review_id)
 
     def search(self, query: str | None = None, *, mode: str, **options: Any) -> list[Found]:
         """Return the results of one retriever, as `User.search` does. `mode` is `keyword`, or

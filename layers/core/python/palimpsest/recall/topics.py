@@ -54,13 +54,12 @@ def _topics() -> Mapping[str, Sequence[_Topic]]:
     """Return the topics with their vectors, by the model that made these."""
     stored = descriptions()
     keys = [tuple(each["keys"]) for each in stored["topics"]]
-    return {
-        model: [
-            _Topic(own, unit(array("b", b64decode(text)).tolist()))
-            for own, text in zip(keys, vectors, strict=True)
-        ]
-        for model, vectors in stored["vectors"].items()
-    }
+    return {model: list(map(_topic, keys, vectors)) for model, vectors in stored["vectors"].items()}
+
+
+def _topic(keys: Sequence[str], vector: str) -> _Topic:
+    """Return a topic with its stored vector."""
+    return _Topic(tuple(keys), unit(array("b", b64decode(vector)).tolist()))
 
 
 def descriptions() -> dict[str, Any]:
