@@ -14,6 +14,7 @@ from typing import Any
 import hypothesis
 import pytest
 import schemathesis
+import schemathesis.generation.jsonschema.builder  # an import deep in a recursion stops CPython 3.11
 from hypothesis import HealthCheck
 
 from infra import paths

@@ -463,7 +463,7 @@ def test_the_configuration_of_a_client_leads_to_the_users_memory(
     else:
         address = next(entry[field] for field in ("url", "httpUrl", "serverUrl") if field in entry)
         answer = httpx2.post(address, json=listed, headers=entry["headers"]).json()
-    assert len(answer["result"]["tools"]) == 6
+    assert len(answer["result"]["tools"]) == 7
     assert served.seen[-1][1] == "/v1/users/sarah/mcp"
 
 

@@ -23,8 +23,8 @@ def show(found: Mapping[str, Any]) -> None:
         "said by": "speaker", "day": "day", "source": "place", "notes": "notes", "id": "id",
     }  # fmt: skip
     shown.rows(rows, columns, json_wanted=False)
-    told = {"answer": found["answer"], "degraded": found["degraded"], "recall": found["recall_id"]}
-    shown.facts(told, json_wanted=False)
+    fields = {"answer": "answer", "degraded": "degraded", "recall": "recall_id"}
+    shown.facts({name: found.get(field) for name, field in fields.items()}, json_wanted=False)
     if trace := found.get("trace"):
         ranked = [{**each, "why": _why(each["terms"])} for each in trace["ranking"]]
         why = {"id": "id", "score": "score", "strength": "strength", "why": "why", "cut": "cut"}
@@ -87,7 +87,7 @@ def _notes(memory: Mapping[str, Any]) -> dict[str, Any]:
         "material": memory.get("material"),
     }
     return {
-        "day": memory.get("when") or str(memory["valid_from"])[:10],
+        "day": memory.get("when") or str(memory.get("valid_from") or "")[:10],
         "place": place,
         "notes": [note for note, holds in notes.items() if holds],
     }
