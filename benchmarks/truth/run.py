@@ -27,6 +27,7 @@ from benchmarks.truth.form import (
     LATER,
     ORDINARY,
     OURS,
+    UNREAD,
     VOICES,
     Case,
     Check,
@@ -240,7 +241,8 @@ def tables() -> list[Table]:
     """
     named = {"our cases": [OURS], "in other voices": [VOICES]}
     later = {
-        f"written later, {folder.name}": [folder] for folder in (*LATER, *CHANGES, *BY_ANOTHER)
+        f"written later, {folder.name}": [folder]
+        for folder in (*LATER, *CHANGES, *BY_ANOTHER, *UNREAD)
     }
     alone = [
         table(outcomes(all_of(folders), believed_in_process), name=name)

@@ -20,7 +20,7 @@ from palimpsest.memory.meaning.signs import own_signs, shared_signs, words_of
 from benchmarks.beside.environments import python_of
 from benchmarks.report import Cell, Table, for_terminal
 from benchmarks.retrieval.ranking.train import LEARNER
-from benchmarks.truth.form import OURS, load
+from benchmarks.truth.form import OURS, UNREAD, load
 from benchmarks.truth.relating.pairs import Pair, of_cases, unrelated, written
 from benchmarks.truth.relating.talks import of_talks
 
@@ -69,7 +69,7 @@ def pairs_by_set() -> dict[str, list[Pair]]:
         "talks": list(of_talks()),
         "ours": list(of_cases("ours", load(OURS))),
     }
-    for folder in sorted(path for path in OURS.iterdir() if path.is_dir()):
+    for folder in sorted(path for path in OURS.iterdir() if path.is_dir() and path not in UNREAD):
         found[folder.name] = list(of_cases(folder.name, load(folder)))
     return {name: pairs for name, pairs in found.items() if pairs}
 
