@@ -165,7 +165,7 @@ def greeting(local: Local) -> str:
 
 
 def test_the_printed_lines_can_be_pasted(local: Local, greeting: str) -> None:
-    lines = re.findall(r"^    (.+)$", greeting, re.MULTILINE)
+    lines = re.findall(r"^    (\S.*)$", greeting, re.MULTILINE)
     assert len(lines) == 2, greeting
     there = {
         "PALIMPSEST_URL": local.endpoint["url"],
