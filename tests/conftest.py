@@ -38,6 +38,7 @@ GENEROUS = 120  # seconds
 LIMITS = {
     "palimpsest.engines.dynamodb.table.CONNECT_SECONDS": GENEROUS,
     "palimpsest.engines.dynamodb.table.READ_SECONDS": GENEROUS,
+    "palimpsest.engines.bedrock.place.CONNECT_SECONDS": GENEROUS,
     "palimpsest_graph.ladybug.process.LOADING": GENEROUS,
     "palimpsest.engines.opensearch.index.BULK_SECONDS": GENEROUS,
     "palimpsest.engines.opensearch.client.SECONDS": GENEROUS,

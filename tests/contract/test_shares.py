@@ -47,6 +47,7 @@ def test_who_leaves_makes_room_for_another(shares: Shares) -> None:
     assert shares.enter(ACME, "extract", "job_1", most=1)
 
 
+@pytest.mark.not_in_process
 def test_of_many_who_enter_at_once_no_more_than_allowed_do(shares: Shares) -> None:
     entered = run_each(
         lambda number: shares.enter(ACME, "extract", f"job_{number}", most=3), range(12), threads=6
