@@ -35,5 +35,12 @@ class InMemoryFeed:
             found = self._state.change_log.between(self._seen + 1, NO_END)
             if found:
                 self._seen = found[-1][0]
-                self._state.change_log.remove_between(0, self._seen - KEPT, limit=len(found))
+                self._trim(len(found))
         return [change for _, change in found]
+
+    def _trim(self, count: int) -> None:
+        """Remove at most `count` changes that all processes had time to read. While there are none,
+        this begins no transaction.
+        """
+        if self._seen > KEPT:
+            self._state.change_log.remove_between(0, self._seen - KEPT, limit=count)

@@ -15,7 +15,7 @@ from palimpsest.jobs.job import Job, JobState
 from palimpsest.jobs.ports import Due
 from palimpsest.scope import Scope, UserScope
 
-from palimpsest_local.in_memory.kinds import CALLS, SETTINGS
+from palimpsest_local.in_memory.kinds import SETTINGS
 from palimpsest_local.in_memory.state import State
 
 T = TypeVar("T")
@@ -147,7 +147,7 @@ class InMemoryKeyedCalls:
         self._state = state
 
     def get(self, call: KeyedCall) -> KeyedCall | None:
-        return self._state.shelves.shelf(CALLS).get((call.tenant, call.name))
+        return self._state.calls.get((call.tenant, call.name))
 
     def put(self, call: KeyedCall) -> None:
         with self._state.write("put call"):
