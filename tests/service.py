@@ -34,13 +34,13 @@ from palimpsest.wiring.engines import graph_engine
 from palimpsest.wiring.sweep import wire_sweep
 from palimpsest.wiring.workers import wire_extraction, wire_summarize
 from palimpsest_local.embedded.index import EmbeddedIndex
-from palimpsest_local.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
-from palimpsest_local.in_memory.memories import InMemoryMemories
-from palimpsest_local.in_memory.owners import InMemoryExpiries, InMemoryOwners
-from palimpsest_local.in_memory.sessions import InMemorySessions
-from palimpsest_local.in_memory.state import Faults, State
-from palimpsest_local.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants, InMemoryUsages
-from palimpsest_local.in_memory.vectors import InMemoryBlobs, InMemoryVectors
+from palimpsest_local.stores.jobs import LocalJobs, LocalKeyedCalls
+from palimpsest_local.stores.memories import LocalMemories
+from palimpsest_local.stores.owners import LocalExpiries, LocalOwners
+from palimpsest_local.stores.sessions import LocalSessions
+from palimpsest_local.stores.state import Faults, State
+from palimpsest_local.stores.tenants import LocalStaticFacts, LocalTenants, LocalUsages
+from palimpsest_local.stores.vectors import LocalBlobs, LocalVectors
 
 from tests.doubles.extractor import Extracts
 from tests.doubles.failing_index import FailingIndex
@@ -115,10 +115,10 @@ class Service:
         self.time = clock if isinstance(clock, FakeClock) else FakeClock()
         self.clock = clock or self.time
         self.sessions, self.jobs, self.memories = self.stores_of(faults)
-        self.tenants, self.facts = InMemoryTenants(self.shared), InMemoryStaticFacts()
+        self.tenants, self.facts = LocalTenants(self.shared), LocalStaticFacts()
         self.tenants.replace_settings(TENANT, TenantSettings(memory=memory or {}))
         self.expiries, self.owners = self.background_of(faults)
-        self.blobs, self.usages = InMemoryBlobs(self.shared), InMemoryUsages(self.shared)
+        self.blobs, self.usages = LocalBlobs(self.shared), LocalUsages(self.shared)
         self.tokens, self.summarizer = LetterCounter(), RecordingSummarizer()
         self.extractor: Any = Extracts()
         self.embedder, self.has_embedder = embedder or Meanings(), True
@@ -208,27 +208,25 @@ class Service:
             for kind in worker.handlings
         }
 
-    def stores_of(
-        self, faults: Faults | None
-    ) -> tuple[InMemorySessions, InMemoryJobs, InMemoryMemories]:
+    def stores_of(self, faults: Faults | None) -> tuple[LocalSessions, LocalJobs, LocalMemories]:
         """The stores themselves, one transaction's reach."""
-        sessions = InMemorySessions(faults=faults)
-        return sessions, InMemoryJobs(sessions.state), InMemoryMemories(sessions.state)
+        sessions = LocalSessions(faults=faults)
+        return sessions, LocalJobs(sessions.state), LocalMemories(sessions.state)
 
     def vectors_of(self) -> VectorStore:
         """Where vectors of callers are stored."""
-        return InMemoryVectors(self.memories)
+        return LocalVectors(self.memories)
 
     def background_of(self, faults: Faults | None) -> tuple[Expiries, Owners]:
         """What background work reads of the stores."""
-        return InMemoryExpiries(self.memories), InMemoryOwners(self.sessions, self.memories)
+        return LocalExpiries(self.memories), LocalOwners(self.sessions, self.memories)
 
     def front_stores(self) -> dict[str, Any]:
         """The stores that the functions behind the front door see."""
         return {
             "sessions": self.sessions,
             "jobs": self.jobs,
-            "calls": InMemoryKeyedCalls(self.shared),
+            "calls": LocalKeyedCalls(self.shared),
             "tenants": self.tenants,
             "blobs": self.blobs,
             "usages": self.usages,

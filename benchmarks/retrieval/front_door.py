@@ -15,11 +15,11 @@ from palimpsest.recall.search import Mode
 from palimpsest.service.parts import Models, Stores
 from palimpsest.service.service import Service
 from palimpsest.wiring.engines import graph_engine
-from palimpsest_local.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
-from palimpsest_local.in_memory.memories import InMemoryMemories
-from palimpsest_local.in_memory.state import State
-from palimpsest_local.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants, InMemoryUsages
-from palimpsest_local.in_memory.vectors import InMemoryBlobs, InMemoryVectors
+from palimpsest_local.stores.jobs import LocalJobs, LocalKeyedCalls
+from palimpsest_local.stores.memories import LocalMemories
+from palimpsest_local.stores.state import State
+from palimpsest_local.stores.tenants import LocalStaticFacts, LocalTenants, LocalUsages
+from palimpsest_local.stores.vectors import LocalBlobs, LocalVectors
 
 from benchmarks.retrieval.place import MOST, TENANT, Found, Place
 from benchmarks.service import body_of, event
@@ -81,19 +81,19 @@ def _applications(place: Place) -> tuple[Any, Any]:
     with contextlib.redirect_stdout(Path(os.devnull).open("w")):
         from palimpsest.api.app import HttpApp
         from palimpsest.api.operations import operations_of
-    jobs, tenants, facts = InMemoryJobs(State()), InMemoryTenants(), InMemoryStaticFacts()
+    jobs, tenants, facts = LocalJobs(State()), LocalTenants(), LocalStaticFacts()
     tokens = TiktokenCounter()
     stores = Stores(
         sessions=place.sessions,
         jobs=jobs,
-        calls=InMemoryKeyedCalls(State()),
+        calls=LocalKeyedCalls(State()),
         memories=place.memories,
         tenants=tenants,
-        blobs=InMemoryBlobs(),
-        usages=InMemoryUsages(State()),
+        blobs=LocalBlobs(),
+        usages=LocalUsages(State()),
         facts=facts,
         index=lambda: place.index,
-        vectors=lambda: InMemoryVectors(InMemoryMemories()),
+        vectors=lambda: LocalVectors(LocalMemories()),
         graphs=graph_engine,
     )
     models = Models(embedder=lambda: place.embedder, reranker=lambda: place.reranker)

@@ -30,9 +30,9 @@ from palimpsest.recall.weights import Weights
 from palimpsest.scope import Scope
 from palimpsest.search.embed import Embed
 from palimpsest.search.ports import SearchIndex
-from palimpsest_local.in_memory.memories import InMemoryMemories
-from palimpsest_local.in_memory.sessions import InMemorySessions
-from palimpsest_local.in_memory.tenants import InMemoryTenants
+from palimpsest_local.stores.memories import LocalMemories
+from palimpsest_local.stores.sessions import LocalSessions
+from palimpsest_local.stores.tenants import LocalTenants
 
 from benchmarks.retrieval.labelled.dataset import (
     Dataset,
@@ -92,7 +92,7 @@ class Place:
             self.memories, self.sessions, index, index, embedder, self.clock
         )
         self._embed = Embed(self.memories, self.sessions, index, embedder, self.clock)
-        self._remember = Remember(self.memories, InMemoryTenants(), self.clock)
+        self._remember = Remember(self.memories, LocalTenants(), self.clock)
         self._named: dict[tuple[str | None, int], str] = {}
         self._stored: dict[str, tuple[str, int]] = {}
 
@@ -242,8 +242,8 @@ class Place:
 
 
 def _stores_here() -> tuple[Sessions, Memories]:
-    sessions = InMemorySessions()
-    return sessions, InMemoryMemories(sessions.state)
+    sessions = LocalSessions()
+    return sessions, LocalMemories(sessions.state)
 
 
 def batches(every: Iterable[Item], size: int) -> Iterator[Sequence[Item]]:

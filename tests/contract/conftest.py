@@ -12,11 +12,11 @@ from palimpsest.engines.dynamodb.jobs import DynamoDbExpiries, DynamoDbJobs
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
-from palimpsest_local.in_memory.jobs import InMemoryJobs
-from palimpsest_local.in_memory.memories import InMemoryMemories
-from palimpsest_local.in_memory.owners import InMemoryExpiries
-from palimpsest_local.in_memory.sessions import InMemorySessions
-from palimpsest_local.in_memory.tenants import InMemoryTenants
+from palimpsest_local.stores.jobs import LocalJobs
+from palimpsest_local.stores.memories import LocalMemories
+from palimpsest_local.stores.owners import LocalExpiries
+from palimpsest_local.stores.sessions import LocalSessions
+from palimpsest_local.stores.tenants import LocalTenants
 from palimpsest_testing.store import MemoryStore, Store
 from xdist.scheduler import LoadFileScheduling
 
@@ -97,8 +97,8 @@ def opensearch_endpoint() -> Iterator[str]:
 @pytest.fixture
 def store(engine: str, endpoint: str | None) -> Store:
     if engine == "in_memory":
-        sessions = InMemorySessions()
-        return Store(engine, sessions, InMemoryJobs(sessions.state))
+        sessions = LocalSessions()
+        return Store(engine, sessions, LocalJobs(sessions.state))
     table = sessions_table(endpoint)
     return Store(
         engine, DynamoDbSessions(table, endpoint=endpoint), DynamoDbJobs(table, endpoint=endpoint)
@@ -108,8 +108,8 @@ def store(engine: str, endpoint: str | None) -> Store:
 @pytest.fixture
 def memories(engine: str, endpoint: str | None) -> MemoryStore:
     if engine == "in_memory":
-        within = InMemoryMemories()
-        return MemoryStore(engine, within, InMemoryJobs(within.state), InMemoryExpiries(within))
+        within = LocalMemories()
+        return MemoryStore(engine, within, LocalJobs(within.state), LocalExpiries(within))
     jobs, table = sessions_table(endpoint), memories_table(endpoint)
     memories = DynamoDbMemories(table, jobs, endpoint=endpoint)
     expiries = DynamoDbExpiries(table, endpoint=endpoint)
@@ -117,9 +117,9 @@ def memories(engine: str, endpoint: str | None) -> MemoryStore:
 
 
 @pytest.fixture
-def tenants(engine: str, endpoint: str | None) -> InMemoryTenants | DynamoDbTenants:
+def tenants(engine: str, endpoint: str | None) -> LocalTenants | DynamoDbTenants:
     if engine == "in_memory":
-        return InMemoryTenants()
+        return LocalTenants()
     return DynamoDbTenants(tenants_table(endpoint), endpoint=endpoint)
 
 

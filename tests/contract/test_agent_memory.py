@@ -19,11 +19,11 @@ from palimpsest.service.parts import Models, Stores
 from palimpsest.service.service import Service
 from palimpsest.tenants.settings import TenantSettings
 from palimpsest.wiring.engines import graph_engine, token_counter
-from palimpsest_local.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
-from palimpsest_local.in_memory.memories import InMemoryMemories
-from palimpsest_local.in_memory.sessions import InMemorySessions
-from palimpsest_local.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants, InMemoryUsages
-from palimpsest_local.in_memory.vectors import InMemoryBlobs, InMemoryVectors
+from palimpsest_local.stores.jobs import LocalJobs, LocalKeyedCalls
+from palimpsest_local.stores.memories import LocalMemories
+from palimpsest_local.stores.sessions import LocalSessions
+from palimpsest_local.stores.tenants import LocalStaticFacts, LocalTenants, LocalUsages
+from palimpsest_local.stores.vectors import LocalBlobs, LocalVectors
 
 from tests.contract.tables import memories_table, sessions_table, tenants_table
 
@@ -33,20 +33,20 @@ SETTINGS = TenantSettings(memory={"blocks": [{"type": "static"}, {"type": "extra
 @pytest.fixture
 def stores(engine: str, endpoint: str | None) -> Stores:
     if engine == "in_memory":
-        within = InMemorySessions()
-        jobs, memories = InMemoryJobs(within.state), InMemoryMemories(within.state)
-        calls = InMemoryKeyedCalls(within.state)
+        within = LocalSessions()
+        jobs, memories = LocalJobs(within.state), LocalMemories(within.state)
+        calls = LocalKeyedCalls(within.state)
         return Stores(
             sessions=within,
             jobs=jobs,
             calls=calls,
-            tenants=InMemoryTenants(),
-            blobs=InMemoryBlobs(),
-            usages=InMemoryUsages(within.state),
+            tenants=LocalTenants(),
+            blobs=LocalBlobs(),
+            usages=LocalUsages(within.state),
             memories=memories,
-            facts=InMemoryStaticFacts(),
+            facts=LocalStaticFacts(),
             index=AbsentIndex,
-            vectors=lambda: InMemoryVectors(memories),
+            vectors=lambda: LocalVectors(memories),
             graphs=graph_engine,
         )
     sessions, table, tenants = (
@@ -60,7 +60,7 @@ def stores(engine: str, endpoint: str | None) -> Stores:
         calls=DynamoDbKeyedCalls(sessions, endpoint=endpoint),
         memories=DynamoDbMemories(table, sessions, endpoint=endpoint),
         tenants=DynamoDbTenants(tenants, endpoint=endpoint),
-        blobs=InMemoryBlobs(),
+        blobs=LocalBlobs(),
         usages=DynamoDbUsages(sessions, endpoint=endpoint),
         facts=DynamoDbStaticFacts(tenants, endpoint=endpoint),
         index=AbsentIndex,

@@ -9,13 +9,13 @@ from moto import mock_aws
 from palimpsest.conversations.ports import Blobs
 from palimpsest.engines.aws import S3Blobs
 from palimpsest.errors import Unavailable
-from palimpsest_local.in_memory.vectors import InMemoryBlobs
+from palimpsest_local.stores.vectors import LocalBlobs
 
 
 @pytest.fixture(params=["in_memory", "moto"])
 def blobs(request: pytest.FixtureRequest) -> Iterator[Blobs]:
     if request.param == "in_memory":
-        yield InMemoryBlobs()
+        yield LocalBlobs()
         return
     with mock_aws():
         name = f"contents-{uuid.uuid4().hex}"

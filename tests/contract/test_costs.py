@@ -28,9 +28,9 @@ from palimpsest.service.parts import Models, Stores
 from palimpsest.service.service import Service as UseCases
 from palimpsest.wiring.engines import graph_engine
 from palimpsest.wiring.workers import wire_summarize
-from palimpsest_local.in_memory.memories import InMemoryMemories
-from palimpsest_local.in_memory.tenants import InMemoryStaticFacts
-from palimpsest_local.in_memory.vectors import InMemoryBlobs, InMemoryVectors
+from palimpsest_local.stores.memories import LocalMemories
+from palimpsest_local.stores.tenants import LocalStaticFacts
+from palimpsest_local.stores.vectors import LocalBlobs, LocalVectors
 
 from benchmarks.conversation import WINDOW, batches, said
 from benchmarks.meter import Meter, Reading, item_bytes, metered
@@ -72,12 +72,12 @@ class Service:
             jobs=jobs,
             calls=calls,
             tenants=tenants,
-            blobs=InMemoryBlobs(),
+            blobs=LocalBlobs(),
             usages=usages,
             memories=self.memories,
-            facts=InMemoryStaticFacts(),
+            facts=LocalStaticFacts(),
             index=AbsentIndex,
-            vectors=lambda: InMemoryVectors(InMemoryMemories()),
+            vectors=lambda: LocalVectors(LocalMemories()),
             graphs=graph_engine,
         )
         self.call = self.anew()

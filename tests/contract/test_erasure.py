@@ -31,12 +31,12 @@ from palimpsest.scope import SessionScope, UserScope
 from palimpsest.search import embed as embed_module
 from palimpsest.search.embed import Embed
 from palimpsest_local.embedded.index import EmbeddedIndex
-from palimpsest_local.in_memory.jobs import InMemoryJobs
-from palimpsest_local.in_memory.memories import InMemoryMemories
-from palimpsest_local.in_memory.sessions import InMemorySessions
-from palimpsest_local.in_memory.state import State
-from palimpsest_local.in_memory.tenants import InMemoryUsages
-from palimpsest_local.in_memory.vectors import InMemoryBlobs
+from palimpsest_local.stores.jobs import LocalJobs
+from palimpsest_local.stores.memories import LocalMemories
+from palimpsest_local.stores.sessions import LocalSessions
+from palimpsest_local.stores.state import State
+from palimpsest_local.stores.tenants import LocalUsages
+from palimpsest_local.stores.vectors import LocalBlobs
 
 from tests.contract.builders import NOW, Conversation, compaction, key, settings
 from tests.contract.memory_builders import Memory, record, version
@@ -57,8 +57,8 @@ class Both:
 @pytest.fixture
 def both(engine: str, endpoint: str | None) -> Both:
     if engine == "in_memory":
-        within = InMemorySessions()
-        return Both(within, InMemoryJobs(within.state), InMemoryMemories(within.state))
+        within = LocalSessions()
+        return Both(within, LocalJobs(within.state), LocalMemories(within.state))
     of_sessions, of_memories = sessions_table(endpoint), memories_table(endpoint)
     return Both(
         DynamoDbSessions(of_sessions, memories=of_memories, endpoint=endpoint),
@@ -156,7 +156,7 @@ def test_an_erasure_leaves_nothing_of_before_and_everything_of_after(
         after, replace(beginning(epoch=1), settings=settings(created_at="2027-01-16T08:00:00.000Z"))
     )
     steps = UserSteps(both.jobs, RestartSteps(both.jobs, clock), clock)
-    step = ErasePages(both.sessions, both.memories, InMemoryUsages(State()), steps, clock)
+    step = ErasePages(both.sessions, both.memories, LocalUsages(State()), steps, clock)
     for _ in range(2):
         step(JobNotice(scope.tenant, job_id, "erase"))
     job = both.jobs.get(scope.owner, job_id)
@@ -195,7 +195,7 @@ def test_a_redactions_job_ends_when_the_index_has_lost_what_it_removed(
     assert embed([MessageChanged(scope.tenant, scope.session, 1), *changes]) == ()
     _, job_id = Redact(both.sessions, LetterCounter(), clock)(scope, 1, content="[redacted]")
     forget = ForgetMemoriesOfSession(both.memories, clock, both.jobs)
-    contents = Contents(InMemoryBlobs(State()), both.jobs, clock)
+    contents = Contents(LocalBlobs(State()), both.jobs, clock)
     take_back = TakeBackRedacted(both.sessions, both.jobs, steps, clock, forget, contents)
     take_back(JobNotice(scope.tenant, job_id, "redact"))
     waiting = both.jobs.get(scope.owner, job_id)
@@ -236,7 +236,7 @@ def test_an_erasures_job_ends_when_the_index_holds_nothing_of_before(
     index.write(sarah, [document(name, "My card is 4711.") for name in forgotten])
     job_id = Erase(both.memories, clock)(sarah)
     memory.commit(record(2, "likes tea"))  # she is back
-    ErasePages(both.sessions, both.memories, InMemoryUsages(State()), steps, clock)(
+    ErasePages(both.sessions, both.memories, LocalUsages(State()), steps, clock)(
         JobNotice(scope.tenant, job_id, "erase")
     )
     clock.advance(1)
@@ -268,7 +268,7 @@ def test_an_erasure_of_many_documents_looks_at_them_in_several_deliveries(
     index.write(sarah, [document(f"mem_{number}", "tea") for number in range(20)])
     steps = UserSteps(both.jobs, RestartSteps(both.jobs, clock), clock, queues)
     job_id = Erase(both.memories, clock)(sarah)
-    ErasePages(both.sessions, both.memories, InMemoryUsages(State()), steps, clock)(
+    ErasePages(both.sessions, both.memories, LocalUsages(State()), steps, clock)(
         JobNotice(sarah.tenant, job_id, "erase")
     )
     embed = Embed(both.memories, both.sessions, index, None, clock, steps)

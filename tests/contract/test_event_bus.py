@@ -16,8 +16,8 @@ from palimpsest.engines.dynamodb.streams import stream_record
 from palimpsest.errors import Unavailable
 from palimpsest.jobs.events import Happened
 from palimpsest.workers.dispatch import Dispatch
-from palimpsest_local.in_memory.state import State
-from palimpsest_local.in_memory.tenants import InMemoryUsages
+from palimpsest_local.stores.state import State
+from palimpsest_local.stores.tenants import LocalUsages
 
 CREATED = Happened("MemoryCreated", "acme", {"user_id": "sarah", "memory_id": "mem_1"})
 
@@ -73,7 +73,7 @@ def test_while_the_bus_is_down_its_events_wait_in_a_queue_and_are_published_afte
     with monkeypatch.context() as down:
         down.setenv("AWS_ENDPOINT_URL_EVENTBRIDGE", "http://127.0.0.1:1")
         assert unreachable_bus._client.meta.endpoint_url == "http://127.0.0.1:1"
-    dispatch = Dispatch(queues, stream_record, unreachable_bus, InMemoryUsages(State()))
+    dispatch = Dispatch(queues, stream_record, unreachable_bus, LocalUsages(State()))
     image = {"pk": {"S": "acme#sarah"}, "sk": {"S": "r#mem_1"}, "type": {"S": "record"}}
     keys = {name: image[name] for name in ("pk", "sk")}
     dispatch({"eventID": "1", "eventName": "INSERT", "dynamodb": {"Keys": keys, "NewImage": image}})
@@ -82,7 +82,7 @@ def test_while_the_bus_is_down_its_events_wait_in_a_queue_and_are_published_afte
     )
     assert json.loads(change.body)["record_id"] == "mem_1"
     assert queue.receive_messages() == []
-    Dispatch(queues, stream_record, bus, InMemoryUsages(State())).publish(waiting.body)
+    Dispatch(queues, stream_record, bus, LocalUsages(State())).publish(waiting.body)
     (message,) = queue.receive_messages()
     assert json.loads(message.body)["detail"] == {
         "tenant": "acme",

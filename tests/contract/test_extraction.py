@@ -30,10 +30,10 @@ from palimpsest.jobs.ports import Jobs
 from palimpsest.memory.ports import Memories
 from palimpsest.scope import UserScope
 from palimpsest.wiring.workers import wire_extraction
-from palimpsest_local.in_memory.jobs import InMemoryJobs
-from palimpsest_local.in_memory.memories import InMemoryMemories
-from palimpsest_local.in_memory.sessions import InMemorySessions
-from palimpsest_local.in_memory.tenants import InMemoryTenants
+from palimpsest_local.stores.jobs import LocalJobs
+from palimpsest_local.stores.memories import LocalMemories
+from palimpsest_local.stores.sessions import LocalSessions
+from palimpsest_local.stores.tenants import LocalTenants
 
 from tests.contract.tables import memories_table, sessions_table
 from tests.doubles.extractor import Extracts
@@ -58,7 +58,7 @@ class Service:
         request = RequestExtraction(self.sessions, schedule, CLOCK)
         append = Append(
             self.sessions,
-            InMemoryTenants(),
+            LocalTenants(),
             LetterCounter(),
             CLOCK,
             SessionLimit(self.sessions, CLOCK),
@@ -69,7 +69,7 @@ class Service:
             sessions=self.sessions,
             jobs=self.jobs,
             memories=self.memories,
-            tenants=InMemoryTenants(),
+            tenants=LocalTenants(),
             extractor=self.extractor,
             clock=CLOCK,
         )
@@ -117,10 +117,8 @@ class Service:
 @pytest.fixture
 def service(engine: str, endpoint: str | None, sarah: UserScope) -> Service:
     if engine == "in_memory":
-        sessions = InMemorySessions()
-        return Service(
-            sessions, InMemoryJobs(sessions.state), InMemoryMemories(sessions.state), sarah
-        )
+        sessions = LocalSessions()
+        return Service(sessions, LocalJobs(sessions.state), LocalMemories(sessions.state), sarah)
     jobs_table, table = sessions_table(endpoint), memories_table(endpoint)
     return Service(
         DynamoDbSessions(jobs_table, endpoint=endpoint),

@@ -9,9 +9,9 @@ from palimpsest.errors import CommitLost
 from palimpsest.idempotency import KeyedCall, KeyedCalls
 from palimpsest.memory.ports import Memories, MemoryCommit
 from palimpsest.scope import UserScope
-from palimpsest_local.in_memory.jobs import InMemoryKeyedCalls
-from palimpsest_local.in_memory.memories import InMemoryMemories
-from palimpsest_local.in_memory.sessions import InMemorySessions
+from palimpsest_local.stores.jobs import LocalKeyedCalls
+from palimpsest_local.stores.memories import LocalMemories
+from palimpsest_local.stores.sessions import LocalSessions
 from palimpsest_testing.store import Store
 
 from tests.contract.builders import NOW, Conversation
@@ -23,16 +23,16 @@ CALL = KeyedCall("acme", "a" * 32, "b" * 32, NOW + 100)
 
 @pytest.fixture
 def calls(store: Store, endpoint: str | None) -> KeyedCalls:
-    if isinstance(store.sessions, InMemorySessions):
-        return InMemoryKeyedCalls(store.sessions.state)
+    if isinstance(store.sessions, LocalSessions):
+        return LocalKeyedCalls(store.sessions.state)
     return DynamoDbKeyedCalls(store.sessions._table.name, endpoint=endpoint)  # type: ignore[attr-defined]
 
 
 @pytest.fixture
 def remembered(store: Store, endpoint: str | None) -> Memories:
     """Long-term memory beside the store of sessions."""
-    if isinstance(store.sessions, InMemorySessions):
-        return InMemoryMemories(store.sessions.state)
+    if isinstance(store.sessions, LocalSessions):
+        return LocalMemories(store.sessions.state)
     jobs: str = store.sessions._table.name  # type: ignore[attr-defined]
     return DynamoDbMemories(memories_table(endpoint), jobs, endpoint=endpoint)
 

@@ -9,7 +9,7 @@ from palimpsest.engines.dynamodb.memories import store as on_dynamodb
 from palimpsest.errors import BadRequest
 from palimpsest.memory.record import GRAPH, RecordType
 from palimpsest.scope import Scope, UserScope
-from palimpsest_local.in_memory import memories as in_memory
+from palimpsest_local.stores import memories as on_shelves
 from palimpsest_testing.store import MemoryStore
 
 from tests.contract.memory_builders import Memory, record, version
@@ -76,7 +76,7 @@ def test_what_is_removed_while_pages_are_read_is_missing_and_nothing_else(memory
 def test_one_call_looks_at_so_many_records_and_no_more(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (on_dynamodb, in_memory):
+    for module in (on_dynamodb, on_shelves):
         monkeypatch.setattr(module, "EXAMINED", 2)
     page = memory.memories.listed(memory.scope, types=frozenset({"instruction"}), limit=1)
     assert (page.records, page.after is None) == ((), False)

@@ -23,7 +23,7 @@ from palimpsest.engines.dynamodb.streams import stream_record
 from palimpsest.jobs.events import JobNotice, Unreadable
 from palimpsest.jobs.job import Job
 from palimpsest.vectors.ports import VectorStore
-from palimpsest_local.in_memory.state import Faults, State
+from palimpsest_local.stores.state import Faults, State
 
 from tests.contract.tables import memories_table, sessions_table
 from tests.service import TENANT

@@ -20,7 +20,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from palimpsest_local.in_process import within
-from palimpsest_local.in_memory.state import State
+from palimpsest_local.stores.state import State
 
 
 def made(path=None):

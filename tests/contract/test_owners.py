@@ -13,9 +13,9 @@ from palimpsest.memory.ports import Memories, MemoryCommit, Owners
 from palimpsest.payloads import decoded, encoded
 from palimpsest.scope import Scope, SessionScope, UserScope
 from palimpsest.search.payloads import ReindexPayload
-from palimpsest_local.in_memory.memories import InMemoryMemories
-from palimpsest_local.in_memory.owners import InMemoryOwners
-from palimpsest_local.in_memory.sessions import InMemorySessions
+from palimpsest_local.stores.memories import LocalMemories
+from palimpsest_local.stores.owners import LocalOwners
+from palimpsest_local.stores.sessions import LocalSessions
 
 from tests.contract.builders import Conversation
 from tests.contract.memory_builders import record
@@ -33,8 +33,8 @@ class Stores:
 def stores(engine: str, endpoint: str | None, monkeypatch: pytest.MonkeyPatch) -> Stores:
     monkeypatch.setattr(on_dynamodb, "PAGE", 2)
     if engine == "in_memory":
-        sessions, memories = InMemorySessions(), InMemoryMemories()
-        return Stores(sessions, memories, InMemoryOwners(sessions, memories))
+        sessions, memories = LocalSessions(), LocalMemories()
+        return Stores(sessions, memories, LocalOwners(sessions, memories))
     talk, long_term = sessions_table(endpoint), memories_table(endpoint)
     return Stores(
         DynamoDbSessions(talk, endpoint=endpoint),

@@ -29,11 +29,11 @@ from palimpsest.parallel import THREADS
 from palimpsest.scope import Scope, UserScope
 from palimpsest.tenants.ports import Tenants
 from palimpsest.tenants.settings import TenantSettings
-from palimpsest_local.in_memory.jobs import InMemoryJobs
-from palimpsest_local.in_memory.memories import InMemoryMemories
-from palimpsest_local.in_memory.owners import InMemoryExpiries
-from palimpsest_local.in_memory.sessions import InMemorySessions
-from palimpsest_local.in_memory.tenants import InMemoryTenants
+from palimpsest_local.stores.jobs import LocalJobs
+from palimpsest_local.stores.memories import LocalMemories
+from palimpsest_local.stores.owners import LocalExpiries
+from palimpsest_local.stores.sessions import LocalSessions
+from palimpsest_local.stores.tenants import LocalTenants
 
 from benchmarks.meter import metered
 from tests.contract.builders import NOW, Conversation
@@ -47,7 +47,7 @@ DAY = 24 * 3600
 @dataclass(frozen=True, slots=True)
 class Stores:
     tenants: Tenants
-    sessions: InMemorySessions | DynamoDbSessions
+    sessions: LocalSessions | DynamoDbSessions
     jobs: Jobs
     memories: Memories
     expiries: Expiries
@@ -56,10 +56,10 @@ class Stores:
 @pytest.fixture
 def stores(engine: str, endpoint: str | None) -> Stores:
     if engine == "in_memory":
-        within = InMemorySessions()
-        memories = InMemoryMemories(within.state)
-        tenants, jobs = InMemoryTenants(within.state), InMemoryJobs(within.state)
-        return Stores(tenants, within, jobs, memories, InMemoryExpiries(memories))
+        within = LocalSessions()
+        memories = LocalMemories(within.state)
+        tenants, jobs = LocalTenants(within.state), LocalJobs(within.state)
+        return Stores(tenants, within, jobs, memories, LocalExpiries(memories))
     sessions, table = sessions_table(endpoint), memories_table(endpoint)
     return Stores(
         DynamoDbTenants(tenants_table(endpoint), sessions, endpoint=endpoint),

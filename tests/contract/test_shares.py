@@ -7,7 +7,7 @@ from palimpsest.engines.dynamodb.shares import PAGE, DynamoDbShares
 from palimpsest.jobs.ports import Shares, Waiting
 from palimpsest.parallel import run_each
 from palimpsest.scope import Scope
-from palimpsest_local.in_memory.shares import InMemoryShares
+from palimpsest_local.stores.shares import LocalShares
 
 from tests.contract.builders import NOW
 from tests.contract.tables import sessions_table
@@ -18,7 +18,7 @@ ACME, OTHER = Scope("acme"), Scope("other")
 @pytest.fixture
 def shares(engine: str, endpoint: str | None) -> Shares:
     return (
-        InMemoryShares()
+        LocalShares()
         if engine == "in_memory"
         else DynamoDbShares(sessions_table(endpoint), endpoint=endpoint)
     )

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from palimpsest import AgentMemory
 from palimpsest.errors import BadRequest, Unavailable
-from palimpsest_local.in_memory.shelves import Kind
 from palimpsest_local.sql.database import Database
 from palimpsest_local.sql.shelves import SqlShelves
+from palimpsest_local.stores.shelves import Kind
 from sqlalchemy import NullPool, create_engine, text
 
 from tests.contract.shops import run, shop_of

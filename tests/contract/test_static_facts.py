@@ -6,7 +6,7 @@ from palimpsest.errors import CommitLost
 from palimpsest.scope import Scope
 from palimpsest.tenants.ports import StaticFact, StaticFacts
 from palimpsest.tenants.settings import TenantSettings
-from palimpsest_local.in_memory.tenants import InMemoryStaticFacts
+from palimpsest_local.stores.tenants import LocalStaticFacts
 
 from tests.contract.tables import tenants_table
 
@@ -19,7 +19,7 @@ ALLOWANCE = StaticFact("chair", "A chair is paid for, up to $300.", WHEN, agent=
 @pytest.fixture
 def facts(engine: str, endpoint: str | None) -> StaticFacts:
     if engine == "in_memory":
-        return InMemoryStaticFacts()
+        return LocalStaticFacts()
     return DynamoDbStaticFacts(tenants_table(endpoint), endpoint=endpoint)
 
 

@@ -10,11 +10,11 @@ from palimpsest.errors import CommitLost
 from palimpsest.scope import Scope
 from palimpsest.tenants.keys import ApiKey
 from palimpsest.tenants.settings import TenantLimits, TenantSettings
-from palimpsest_local.in_memory.tenants import InMemoryTenants
+from palimpsest_local.stores.tenants import LocalTenants
 
 from tests.contract.tables import tenants_table
 
-Tenants = InMemoryTenants | DynamoDbTenants
+Tenants = LocalTenants | DynamoDbTenants
 KEY = ApiKey(
     id="ab" * 32,
     tenant="acme",
@@ -138,7 +138,7 @@ def test_settings_are_stored_with_the_change_that_they_follow_or_not_at_all(
     assert tenants.settings(Scope("acme")) == second
 
 
-def test_a_tenants_log_key_is_made_once(tenants: InMemoryTenants | DynamoDbTenants) -> None:
+def test_a_tenants_log_key_is_made_once(tenants: LocalTenants | DynamoDbTenants) -> None:
     one, other = tenants.log_key(Scope("acme")), tenants.log_key(Scope("other"))
     assert (len(one) >= 32, one != other) == (True, True)
     assert tenants.log_key(Scope("acme")) == one

@@ -13,8 +13,8 @@ from palimpsest.engines.dynamodb.usages import DynamoDbUsages
 from palimpsest.parallel import run_each
 from palimpsest.scope import Scope
 from palimpsest.usage import Row, Tally, Usages, summed
-from palimpsest_local.in_memory.state import State
-from palimpsest_local.in_memory.tenants import InMemoryUsages
+from palimpsest_local.stores.state import State
+from palimpsest_local.stores.tenants import LocalUsages
 
 from tests.contract.builders import Conversation, message
 from tests.contract.tables import sessions_table
@@ -30,7 +30,7 @@ CALL = {"model_calls": 1, "tokens_in": 10, "tokens_out": 5, "cost_nano_usd": 3_0
 @pytest.fixture
 def usages(engine: str, endpoint: str | None) -> Usages:
     if engine == "in_memory":
-        return InMemoryUsages(State())
+        return LocalUsages(State())
     return DynamoDbUsages(sessions_table(endpoint), endpoint=endpoint)
 
 

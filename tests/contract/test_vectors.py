@@ -12,8 +12,8 @@ from palimpsest.errors import CommitLost
 from palimpsest.memory.ports import Memories
 from palimpsest.scope import UserScope
 from palimpsest.vectors.ports import Namespace, StoredVector, VectorStore
-from palimpsest_local.in_memory.memories import InMemoryMemories
-from palimpsest_local.in_memory.vectors import InMemoryVectors
+from palimpsest_local.stores.memories import LocalMemories
+from palimpsest_local.stores.vectors import LocalVectors
 
 from tests.contract.memory_builders import Memory, record
 from tests.contract.tables import memories_table, sessions_table
@@ -26,8 +26,8 @@ NORTH = StoredVector("north", array("f", [0.0, 1.0]))
 @pytest.fixture
 def stores(engine: str, endpoint: str | None) -> tuple[Memories, VectorStore]:
     if engine == "in_memory":
-        memories = InMemoryMemories()
-        return memories, InMemoryVectors(memories)
+        memories = LocalMemories()
+        return memories, LocalVectors(memories)
     table = memories_table(endpoint)
     return DynamoDbMemories(table, sessions_table(endpoint), endpoint=endpoint), DynamoDbVectors(
         table, endpoint=endpoint

@@ -20,9 +20,9 @@ from palimpsest.memory.burials import Burial
 from palimpsest.memory.ports import MemoryCommit
 from palimpsest.scope import Scope
 from palimpsest.stores import OwnStores
-from palimpsest_local.in_memory.state import State
-from palimpsest_local.in_memory.tenants import InMemoryStaticFacts
-from palimpsest_local.in_memory.vectors import InMemoryBlobs
+from palimpsest_local.stores.state import State
+from palimpsest_local.stores.tenants import LocalStaticFacts
+from palimpsest_local.stores.vectors import LocalBlobs
 from palimpsest_testing.store import MemoryStore
 
 from tests.contract.memory_builders import job
@@ -119,8 +119,8 @@ def stores() -> OwnStores:
         jobs=Jobs(jobs),
         memories=Memories(table, jobs),
         expiries=DynamoDbExpiries(table),
-        blobs=InMemoryBlobs(State()),
-        facts=InMemoryStaticFacts(),
+        blobs=LocalBlobs(State()),
+        facts=LocalStaticFacts(),
         vectors=DynamoDbVectors(table),
         feed=stream,
     )

@@ -12,7 +12,7 @@ from palimpsest.conversations.drafts import Draft
 from palimpsest.conversations.history import History
 from palimpsest.conversations.listing import SessionLimit
 from palimpsest.scope import SessionScope
-from palimpsest_local.in_memory.tenants import InMemoryTenants
+from palimpsest_local.stores.tenants import LocalTenants
 from palimpsest_testing.store import Store
 
 from tests.doubles.tokens import LetterCounter
@@ -24,11 +24,7 @@ WRITERS, WITHDRAWALS, LONG = 5, 5, 20
 def appending(store: Store) -> Append:
     """As a process has it: its writers take turns among themselves alone."""
     return Append(
-        store.sessions,
-        InMemoryTenants(),
-        LetterCounter(),
-        CLOCK,
-        SessionLimit(store.sessions, CLOCK),
+        store.sessions, LocalTenants(), LetterCounter(), CLOCK, SessionLimit(store.sessions, CLOCK)
     )
 
 

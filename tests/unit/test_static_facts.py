@@ -10,13 +10,13 @@ from palimpsest.errors import BadRequest, Conflict, NotFound, TooLarge, Unproces
 from palimpsest.scope import Scope
 from palimpsest.tenants.ports import StaticFact
 from palimpsest.tenants.static_facts import LONGEST_FACT, MOST_FACTS, ManageStaticFacts
-from palimpsest_local.in_memory.tenants import InMemoryStaticFacts
+from palimpsest_local.stores.tenants import LocalStaticFacts
 
 ACME, OTHER = Scope("acme"), Scope("other")
 
 
 def managing() -> ManageStaticFacts:
-    return ManageStaticFacts(InMemoryStaticFacts(), FakeClock())
+    return ManageStaticFacts(LocalStaticFacts(), FakeClock())
 
 
 def test_a_fact_is_put_read_replaced_and_deleted() -> None:
@@ -73,7 +73,7 @@ def test_a_tenant_has_two_hundred_facts_at_most() -> None:
 
 
 def test_writers_at_once_lose_nothing_and_pass_no_limit() -> None:
-    manage = ManageStaticFacts(InMemoryStaticFacts(), SystemClock())
+    manage = ManageStaticFacts(LocalStaticFacts(), SystemClock())
     for number in range(MOST_FACTS - 5):
         manage.put(ACME, f"f{number}", content="A policy")
 

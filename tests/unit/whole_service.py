@@ -24,7 +24,7 @@ from palimpsest.memory.record import GRAPH, Record, RecordType
 from palimpsest.models.ports import Completion, Schema
 from palimpsest.models.usage import Usage
 from palimpsest.scope import UserScope
-from palimpsest_local.in_memory.state import Faults
+from palimpsest_local.stores.state import Faults
 
 from tests.doubles.owned_index import OwnedIndex
 from tests.doubles.summarizer import RecordingSummarizer

@@ -16,7 +16,7 @@ from palimpsest.observability import logger
 from palimpsest.tenants.authorize import Authorize
 from palimpsest.tenants.keys import ApiKey, key_id
 from palimpsest.tenants.refusals import Refusals
-from palimpsest_local.in_memory.tenants import InMemoryTenants
+from palimpsest_local.stores.tenants import LocalTenants
 
 from tests.unit.api.gateway import authorizer_event, http_event, invoked
 from tests.unit.api.handlers import load
@@ -30,7 +30,7 @@ class Authorizing:
     MOST = 20
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.clock, self.tenants = FakeClock(), InMemoryTenants()
+        self.clock, self.tenants = FakeClock(), LocalTenants()
         module = load("authorize")
         use_case = Authorize(self.tenants, self.clock)
         refusals = Refusals(self.MOST, self.clock)

@@ -9,7 +9,7 @@ import pytest
 from palimpsest.api.call import KEY
 from palimpsest.idempotency import KEY_SECONDS
 from palimpsest_description.openapi import OPERATIONS
-from palimpsest_local.in_memory.shelves import NO_END
+from palimpsest_local.stores.shelves import NO_END
 
 from tests.service import DAY
 from tests.unit.api.conftest import Service

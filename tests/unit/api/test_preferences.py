@@ -198,7 +198,7 @@ def test_more_than_there_is_room_for_are_refused_whole_also_where_they_take_seve
     call: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("palimpsest.memory.preferences.MOST_PREFERENCES", 29)
-    monkeypatch.setattr("palimpsest_local.in_memory.memories.MOST_ITEMS", 40)
+    monkeypatch.setattr("palimpsest_local.stores.memories.MOST_ITEMS", 40)
     thirty = {f"k{number}": number for number in range(30)}
     assert call("PUT", PREFERENCES, {"preferences": thirty}).json["code"] == "too_many_preferences"
     assert values(call) == {}

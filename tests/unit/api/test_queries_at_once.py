@@ -18,8 +18,8 @@ from palimpsest.graph.ports import Rows
 from palimpsest.graph.query import CypherQuery
 from palimpsest.scope import Scope
 from palimpsest_graph.cypher import read_query
-from palimpsest_local.in_memory.jobs import InMemoryKeyedCalls
-from palimpsest_local.in_memory.state import State
+from palimpsest_local.stores.jobs import LocalKeyedCalls
+from palimpsest_local.stores.state import State
 
 from tests.unit.api.conftest import MEMORY_OPERATIONS, Service
 from tests.unit.api.gateway import Answer, Client
@@ -131,7 +131,7 @@ def test_queries_and_waiting_have_places_of_their_own(service: Service) -> None:
 
 
 def test_while_the_places_can_t_be_read_nobody_queries(service: Service) -> None:
-    class Down(InMemoryKeyedCalls):
+    class Down(LocalKeyedCalls):
         def get(self, call: object) -> None:
             raise Unavailable("The store did not answer; try again.")
 

@@ -22,8 +22,8 @@ from palimpsest.workers.batches import (
     work_batch,
 )
 from palimpsest.workers.dispatch import Dispatch
-from palimpsest_local.in_memory.state import State
-from palimpsest_local.in_memory.tenants import InMemoryUsages
+from palimpsest_local.stores.state import State
+from palimpsest_local.stores.tenants import LocalUsages
 
 from tests.doubles.queues import InMemoryQueues
 from tests.unit.api.gateway import LambdaContext
@@ -111,7 +111,7 @@ def change(number: int, *, kind: str = "summarize") -> dict[str, Any]:
 
 def streamed(*records: dict[str, Any], queues: InMemoryQueues) -> list[str]:
     """The sequence numbers from which the stream goes on."""
-    handle = Dispatch(queues, stream_record, queues, InMemoryUsages(State()))
+    handle = Dispatch(queues, stream_record, queues, LocalUsages(State()))
     answer = stream_batch({"Records": list(records)}, LambdaContext(), handle=handle)  # type: ignore[arg-type]
     return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
 

@@ -13,7 +13,7 @@ from palimpsest.models.metered import Meter
 from palimpsest.models.ports import Completion, LanguageModel, Schema, Vector
 from palimpsest.models.usage import Usage
 from palimpsest.wiring.engines import metered
-from palimpsest_local.in_memory.tenants import InMemoryUsages
+from palimpsest_local.stores.tenants import LocalUsages
 
 from tests.doubles.meanings import Meanings
 from tests.doubles.tokens import LetterCounter
@@ -278,7 +278,7 @@ def test_the_sweep_counts_what_the_stream_has_lost(service: Service, call: Clien
     service.time.advance(30 * 24 * 3600 + 60)
     service.sweep_all()
     assert call("GET", USAGE, query={"from": "2026-01-01"}).json["usage"][0]["messages"] == 1
-    assert isinstance(service.usages, InMemoryUsages)
+    assert isinstance(service.usages, LocalUsages)
 
 
 class BilledMeanings(Meanings):

@@ -9,8 +9,8 @@ from palimpsest.api.operations import operations_of
 from palimpsest.clock import FakeClock
 from palimpsest.errors import Unavailable
 from palimpsest.scope import Scope
-from palimpsest_local.in_memory.jobs import InMemoryKeyedCalls
-from palimpsest_local.in_memory.state import State
+from palimpsest_local.stores.jobs import LocalKeyedCalls
+from palimpsest_local.stores.state import State
 
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import Client
@@ -65,7 +65,7 @@ def test_another_tenants_waiting_is_its_own(service: Service) -> None:
 
 
 def test_a_place_whose_function_stopped_is_free_when_its_time_is_over() -> None:
-    calls, clock = InMemoryKeyedCalls(State()), FakeClock()
+    calls, clock = LocalKeyedCalls(State()), FakeClock()
     assert all(
         place_to_wait(calls, Scope("acme"), wait=20, clock=clock) for _ in range(MOST_WAITING)
     )
@@ -75,7 +75,7 @@ def test_a_place_whose_function_stopped_is_free_when_its_time_is_over() -> None:
 
 
 def test_nobody_waits_while_the_places_can_t_be_read() -> None:
-    class Down(InMemoryKeyedCalls):
+    class Down(LocalKeyedCalls):
         def get(self, call: object) -> None:
             raise Unavailable("The store did not answer; try again.")
 

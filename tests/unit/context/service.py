@@ -23,7 +23,7 @@ from palimpsest.memory.statements import Statement
 from palimpsest.models.ports import ChatModel
 from palimpsest.tenants.settings import TenantSettings
 from palimpsest.tenants.static_facts import ManageStaticFacts
-from palimpsest_local.in_memory.state import Faults
+from palimpsest_local.stores.state import Faults
 
 from tests.service import SARAH, TENANT
 from tests.unit.context.blocks.remembered import Watched

@@ -8,7 +8,7 @@ from typing import Any
 from palimpsest.clock import Clock
 from palimpsest.conversations.append import AppendResult
 from palimpsest.conversations.drafts import Draft
-from palimpsest_local.in_memory.state import Faults
+from palimpsest_local.stores.state import Faults
 
 from tests.service import Service
 

@@ -11,7 +11,7 @@ from palimpsest.conversations.drafts import Draft
 from palimpsest.conversations.message import MAX_MESSAGE_BYTES, Large, Message, size_of
 from palimpsest.conversations.shortened import LEFT_BYTES, left, within
 from palimpsest.errors import TooLarge, Unavailable
-from palimpsest_local.in_memory.sessions import InMemorySessions
+from palimpsest_local.stores.sessions import LocalSessions
 
 from tests.unit.conversations.service import ConversationService
 
@@ -325,7 +325,7 @@ def _abandoned(service: ConversationService) -> Any:
 
 def _sweep_for(service: ConversationService, seconds: int) -> None:
     """What the schedule does in so many seconds."""
-    assert isinstance(service.sessions, InMemorySessions)
+    assert isinstance(service.sessions, LocalSessions)
     for _ in range(seconds // 60):
         service.time.advance(60)
         service.sweep()

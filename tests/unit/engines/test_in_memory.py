@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from palimpsest.clock import FakeClock, SystemClock
 from palimpsest.scope import Scope
-from palimpsest_local.in_memory.jobs import InMemoryJobs
-from palimpsest_local.in_memory.sessions import InMemorySessions
+from palimpsest_local.stores.jobs import LocalJobs
+from palimpsest_local.stores.sessions import LocalSessions
 
 from tests.contract.builders import NOW, Conversation, job, message, settings
 
@@ -38,7 +38,7 @@ def faults() -> CrashAt:
 
 @pytest.fixture
 def talk(faults: CrashAt) -> Conversation:
-    talk = Conversation(InMemorySessions(faults=faults), SCOPE)
+    talk = Conversation(LocalSessions(faults=faults), SCOPE)
     talk.begin()
     faults.seen.clear()
     return talk
@@ -66,8 +66,8 @@ def test_a_removal_may_crash_between_its_pages(talk: Conversation, faults: Crash
 
 
 def test_every_write_is_announced(faults: CrashAt) -> None:
-    sessions = InMemorySessions(faults=faults)
-    jobs = InMemoryJobs(sessions.state)
+    sessions = LocalSessions(faults=faults)
+    jobs = LocalJobs(sessions.state)
     talk, made = Conversation(sessions, SCOPE), job(SCOPE)
     talk.begin()
     talk.append(jobs=(made,))
@@ -80,7 +80,7 @@ def test_every_write_is_announced(faults: CrashAt) -> None:
 
 
 def test_the_outbox_holds_each_job_once_in_order() -> None:
-    sessions = InMemorySessions()
+    sessions = LocalSessions()
     talk = Conversation(sessions, SCOPE)
     talk.begin()
     first, second = job(SCOPE), job(SCOPE, id="job_2")

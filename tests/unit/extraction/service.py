@@ -19,7 +19,7 @@ from palimpsest.extraction.ingest import Ingested
 from palimpsest.extraction.report import ExtractionReport
 from palimpsest.jobs.job import Job, armed
 from palimpsest.models.ports import ChatModel
-from palimpsest_local.in_memory.state import Faults
+from palimpsest_local.stores.state import Faults
 
 from tests.service import SARAH, Service
 

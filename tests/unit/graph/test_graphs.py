@@ -18,9 +18,9 @@ from palimpsest.memory.remember import Remember
 from palimpsest.memory.removal.users import Erase
 from palimpsest.scope import UserScope
 from palimpsest_graph.ladybug.graphs import LadybugGraphs
-from palimpsest_local.in_memory.memories import InMemoryMemories
-from palimpsest_local.in_memory.sessions import InMemorySessions
-from palimpsest_local.in_memory.tenants import InMemoryTenants
+from palimpsest_local.stores.memories import LocalMemories
+from palimpsest_local.stores.sessions import LocalSessions
+from palimpsest_local.stores.tenants import LocalTenants
 
 from tests.service import DAVID, SARAH
 
@@ -30,9 +30,9 @@ class Kept:
 
     def __init__(self) -> None:
         self.time = FakeClock()
-        state = InMemorySessions().state
-        self.memories = InMemoryMemories(state)
-        remember = Remember(self.memories, InMemoryTenants(state), self.time)
+        state = LocalSessions().state
+        self.memories = LocalMemories(state)
+        remember = Remember(self.memories, LocalTenants(state), self.time)
         self.graphs = ReadGraph(self.memories, self.time)
         self.manage = ManageGraph(
             self.memories, remember, self.graphs, self.time, GraphLimit(self.memories)

@@ -19,9 +19,9 @@ from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import Queues
 from palimpsest.jobs.shares import FairQueues
 from palimpsest.scope import Scope
-from palimpsest_local.in_memory.jobs import InMemoryJobs
-from palimpsest_local.in_memory.shares import InMemoryShares
-from palimpsest_local.in_memory.state import State
+from palimpsest_local.stores.jobs import LocalJobs
+from palimpsest_local.stores.shares import LocalShares
+from palimpsest_local.stores.state import State
 
 from infra.config import STAGES, tenant_jobs_at_once
 from tests.contract.builders import NOW, job
@@ -50,14 +50,14 @@ class Simulated:
     workers: int
     seconds: float
     most: int | None
-    jobs: InMemoryJobs = field(default_factory=lambda: InMemoryJobs(State()))
+    jobs: LocalJobs = field(default_factory=lambda: LocalJobs(State()))
     queue: Waits = field(default_factory=Waits)
     ended: dict[str, float] = field(default_factory=dict)
 
     def run(self, arrivals: Sequence[tuple[float, Job]]) -> None:
         shares = None
         if self.most is not None:
-            shares = FairQueues(self.queue, InMemoryShares(), self.jobs, self.most, FakeClock())
+            shares = FairQueues(self.queue, LocalShares(), self.jobs, self.most, FakeClock())
         queues: Queues = shares or self.queue
         order, free = count(), self.workers
         events: list[tuple[float, int, Job, str]] = [
@@ -139,7 +139,7 @@ class Killed(BaseException):
 class KillsAt:
     """Shares whose process is killed right before, or right after, its n-th call."""
 
-    shares: InMemoryShares
+    shares: LocalShares
     at: int
     is_after: bool
     calls: int = 0
@@ -162,7 +162,7 @@ class KillsAt:
 def test_wherever_a_process_is_killed_the_sweep_brings_every_job_to_its_end(
     at: int, *, is_after: bool
 ) -> None:
-    jobs, queue, shares, clock = InMemoryJobs(State()), Waits(), InMemoryShares(), FakeClock()
+    jobs, queue, shares, clock = LocalJobs(State()), Waits(), LocalShares(), FakeClock()
     killing = FairQueues(queue, KillsAt(shares, at, is_after), jobs, most=2, clock=clock)
     waiting = [extract("acme", number) for number in range(5)]
     for one in waiting:
@@ -182,7 +182,7 @@ def test_wherever_a_process_is_killed_the_sweep_brings_every_job_to_its_end(
 
 
 def test_a_waiting_job_that_the_sweep_sends_is_not_sent_once_more_when_another_is_done() -> None:
-    jobs, queue, shares, clock = InMemoryJobs(State()), Waits(), InMemoryShares(), FakeClock()
+    jobs, queue, shares, clock = LocalJobs(State()), Waits(), LocalShares(), FakeClock()
     queues = FairQueues(queue, shares, jobs, most=1, clock=clock)
     first, second = (extract("acme", number) for number in range(2))
     for one in (first, second):
@@ -202,7 +202,7 @@ def try_to(do: Any, one: Job) -> None:
         do(JobNotice(one.tenant, one.id, one.kind))
 
 
-def work(jobs: InMemoryJobs, queue: Waits, queues: FairQueues) -> None:
+def work(jobs: LocalJobs, queue: Waits, queues: FairQueues) -> None:
     while queue.waiting:
         notice = queue.waiting.popleft()
         found = jobs.get(Scope(notice.tenant), notice.job_id)
@@ -213,8 +213,8 @@ def work(jobs: InMemoryJobs, queue: Waits, queues: FairQueues) -> None:
 
 
 def test_the_operators_rebuild_of_the_index_waits_for_no_tenant() -> None:
-    queue, shares = InMemoryQueues(), InMemoryShares()
-    queues = FairQueues(queue, shares, InMemoryJobs(State()), most=1, clock=FakeClock())
+    queue, shares = InMemoryQueues(), LocalShares()
+    queues = FairQueues(queue, shares, LocalJobs(State()), most=1, clock=FakeClock())
     notices = [JobNotice("acme", f"job_{number}", "reindex") for number in range(3)]
     queues.send(notices)
     assert queue.sent == notices

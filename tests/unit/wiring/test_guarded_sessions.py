@@ -14,8 +14,8 @@ import pytest
 from palimpsest.conversations.append import Append
 from palimpsest.memory.removal.epochs import EpochGuard
 from palimpsest.scope import Scope
-from palimpsest_local.in_memory.sessions import InMemorySessions
 from palimpsest_local.in_process import InProcess, in_process
+from palimpsest_local.stores.sessions import LocalSessions
 
 
 def stores_within(thing: Any) -> Iterator[type]:
@@ -29,7 +29,7 @@ def stores_within(thing: Any) -> Iterator[type]:
         if id(found) in seen:
             continue
         seen.add(id(found))
-        if isinstance(found, (EpochGuard, InMemorySessions)):
+        if isinstance(found, (EpochGuard, LocalSessions)):
             yield type(found)
         else:
             waiting += parts_of(found)
@@ -69,12 +69,10 @@ def test_every_use_case_has_the_guarded_store(service: InProcess) -> None:
 
 def test_a_use_case_without_the_guard_would_be_seen() -> None:
     bare: Any = object()
-    assert set(stores_within(Append(InMemorySessions(), bare, bare, bare, bare))) == {
-        InMemorySessions
-    }
+    assert set(stores_within(Append(LocalSessions(), bare, bare, bare, bare))) == {LocalSessions}
 
 
 def test_stores_guard_whatever_they_are_made_of_once(service: InProcess) -> None:
-    stores = replace(service.service.stores, sessions=InMemorySessions())
+    stores = replace(service.service.stores, sessions=LocalSessions())
     assert isinstance(stores.sessions, EpochGuard)
     assert replace(stores).sessions is stores.sessions

@@ -14,8 +14,8 @@ from palimpsest.errors import Unavailable
 from palimpsest.jobs.events import Happened, JobNotice, MessageChanged, RecordChanged
 from palimpsest.jobs.kinds import JobKind
 from palimpsest.workers.dispatch import Dispatch, read_event
-from palimpsest_local.in_memory.state import State
-from palimpsest_local.in_memory.tenants import InMemoryUsages
+from palimpsest_local.stores.state import State
+from palimpsest_local.stores.tenants import LocalUsages
 
 from tests.doubles.queues import InMemoryQueues
 
@@ -41,7 +41,7 @@ def _typed(image: dict[str, str]) -> dict[str, Any]:
 
 def dispatched(record: Any) -> InMemoryQueues:
     queues = InMemoryQueues()
-    Dispatch(queues, stream_record, queues, InMemoryUsages(State()))(record)
+    Dispatch(queues, stream_record, queues, LocalUsages(State()))(record)
     return queues
 
 
@@ -119,7 +119,7 @@ def test_queues_that_are_down_are_said_so_that_the_stream_comes_again() -> None:
         shown("acme#sarah", "head", new={"type": "head"}),
     ):
         with pytest.raises(Unavailable):
-            Dispatch(queues, stream_record, queues, InMemoryUsages(State()))(record)
+            Dispatch(queues, stream_record, queues, LocalUsages(State()))(record)
     assert queues.changes == []
 
 
@@ -180,7 +180,7 @@ def test_nothing_else_is_published(record: Any) -> None:
 
 def test_without_a_search_index_only_events_leave() -> None:
     queues = InMemoryQueues()
-    Dispatch(queues, stream_record, queues, InMemoryUsages(State()), indexes=False)(
+    Dispatch(queues, stream_record, queues, LocalUsages(State()), indexes=False)(
         shown("acme#sarah", "r#mem_1", new=RECORD)
     )
     assert (len(queues.published), queues.changes, queues.parked) == (1, [], [])
@@ -189,7 +189,7 @@ def test_without_a_search_index_only_events_leave() -> None:
 def test_what_a_bus_that_is_down_does_not_take_is_published_later_and_holds_nothing_up() -> None:
     queues, bus = InMemoryQueues(), InMemoryQueues()
     bus.is_down = True
-    dispatch = Dispatch(queues, stream_record, bus, InMemoryUsages(State()))
+    dispatch = Dispatch(queues, stream_record, bus, LocalUsages(State()))
     dispatch(shown("acme#sarah", "r#mem_1", new=RECORD))
     assert queues.changes == [RecordChanged("acme", "sarah", "mem_1")]
     assert queues.events == [Happened("MemoryCreated", "acme", MEMORY)]
@@ -205,7 +205,7 @@ def test_where_neither_bus_nor_queue_takes_an_event_the_stream_comes_again() -> 
     queues = InMemoryQueues()
     queues.is_down = True
     with pytest.raises(Unavailable):
-        Dispatch(queues, stream_record, queues, InMemoryUsages(State()))(
+        Dispatch(queues, stream_record, queues, LocalUsages(State()))(
             shown("acme#sarah", "t#employer", old=pointer("mem_1"), new=pointer("mem_2"))
         )
 

@@ -23,10 +23,10 @@ from palimpsest_client import Palimpsest
 from palimpsest_client.types import Context
 
 from palimpsest_local.blocks import Blocks, name_of
-from palimpsest_local.in_memory.state import State
 from palimpsest_local.in_process import in_process
 from palimpsest_local.memories import UserMemories
 from palimpsest_local.parts import GraphOfUser, PreferencesOfUser, VectorsOfUser
+from palimpsest_local.stores.state import State
 from palimpsest_local.transport import InProcessTransport, WorkingClock
 
 TENANT = Scope("local")

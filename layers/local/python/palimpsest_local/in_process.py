@@ -40,16 +40,16 @@ from palimpsest.wiring.sweep import wire_sweep
 from palimpsest.wiring.workers import wire_extraction, wire_summarize
 
 from palimpsest_local.embedded.index import EmbeddedIndex
-from palimpsest_local.in_memory.feed import InMemoryFeed
-from palimpsest_local.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
-from palimpsest_local.in_memory.memories import InMemoryMemories
-from palimpsest_local.in_memory.owners import InMemoryExpiries
-from palimpsest_local.in_memory.sessions import InMemorySessions
-from palimpsest_local.in_memory.state import State
-from palimpsest_local.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants, InMemoryUsages
-from palimpsest_local.in_memory.vectors import InMemoryBlobs, InMemoryVectors
 from palimpsest_local.memory_store import StoredMemories, StoreIndex, recalled
 from palimpsest_local.over_store import ServiceOverStore
+from palimpsest_local.stores.feed import LocalFeed
+from palimpsest_local.stores.jobs import LocalJobs, LocalKeyedCalls
+from palimpsest_local.stores.memories import LocalMemories
+from palimpsest_local.stores.owners import LocalExpiries
+from palimpsest_local.stores.sessions import LocalSessions
+from palimpsest_local.stores.state import State
+from palimpsest_local.stores.tenants import LocalStaticFacts, LocalTenants, LocalUsages
+from palimpsest_local.stores.vectors import LocalBlobs, LocalVectors
 
 SWEEP_SECONDS = 60
 EMBEDDED_AT_ONCE = 50
@@ -129,10 +129,10 @@ def _stores(
     return Stores(
         sessions=own.sessions,
         jobs=own.jobs,
-        calls=InMemoryKeyedCalls(state),
-        tenants=InMemoryTenants(state),
+        calls=LocalKeyedCalls(state),
+        tenants=LocalTenants(state),
         blobs=own.blobs,
-        usages=InMemoryUsages(state),
+        usages=LocalUsages(state),
         memories=own.memories,
         facts=own.facts,
         index=lambda: index,
@@ -164,16 +164,16 @@ def everything(own: OwnStores, user: UserScope) -> Iterator[Changed]:
 
 def within(state: State) -> OwnStores:
     """Return stores in this process. Their data ends with the process."""
-    memories = InMemoryMemories(state)
+    memories = LocalMemories(state)
     return OwnStores(
-        sessions=InMemorySessions(state),
-        jobs=InMemoryJobs(state),
+        sessions=LocalSessions(state),
+        jobs=LocalJobs(state),
         memories=memories,
-        expiries=InMemoryExpiries(memories),
-        blobs=InMemoryBlobs(state),
-        facts=InMemoryStaticFacts(state),
-        vectors=InMemoryVectors(memories),
-        feed=InMemoryFeed(state),
+        expiries=LocalExpiries(memories),
+        blobs=LocalBlobs(state),
+        facts=LocalStaticFacts(state),
+        vectors=LocalVectors(memories),
+        feed=LocalFeed(state),
     )
 
 

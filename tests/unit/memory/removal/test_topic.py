@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from palimpsest.memory.ports import MemoryCommit, Pointer
 from palimpsest.memory.record import Record
 from palimpsest.memory.removal.transactions import MOST_PLACES, Removal, transactions
-from palimpsest_local.in_memory.memories import InMemoryMemories
-from palimpsest_local.in_memory.state import State
+from palimpsest_local.stores.memories import LocalMemories
+from palimpsest_local.stores.state import State
 
-ROOM = InMemoryMemories(State()).room
+ROOM = LocalMemories(State()).room
 
 
 def record(name: str, *, at: int = 1, topic: str | None = "employer") -> Record:

@@ -13,8 +13,8 @@ from pydantic import TypeAdapter
 from sqlalchemy import ColumnElement, Executable, Select, bindparam, delete, func, select
 from sqlalchemy.dialects import mysql, postgresql, sqlite
 
-from palimpsest_local.in_memory.shelves import Kind, Series, Shelf
 from palimpsest_local.sql.database import NAME, ROWS, Database
+from palimpsest_local.stores.shelves import Kind, Series, Shelf
 
 K = TypeVar("K")
 V = TypeVar("V")

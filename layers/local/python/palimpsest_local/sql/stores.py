@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
 
-from palimpsest_local.in_memory.kinds import SETTINGS
-from palimpsest_local.in_memory.shelves import Kind, Series, Shelf, Shelves
-from palimpsest_local.in_memory.state import State
 from palimpsest_local.sql.database import Database
 from palimpsest_local.sql.shelves import SqlShelves
+from palimpsest_local.stores.kinds import SETTINGS
+from palimpsest_local.stores.shelves import Kind, Series, Shelf, Shelves
+from palimpsest_local.stores.state import State
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -11,7 +11,7 @@ from palimpsest.jobs.ports import Waiting
 from palimpsest.scope import Scope
 
 
-class InMemoryShares:
+class LocalShares:
     """`Shares` within the process. Safe to use from many threads."""
 
     def __init__(self) -> None:

@@ -17,15 +17,15 @@ from palimpsest.jobs.events import MessageChanged
 from palimpsest.jobs.job import Job
 from palimpsest.scope import Scope, SessionScope, UserScope
 
-from palimpsest_local.in_memory.kinds import SETTINGS
-from palimpsest_local.in_memory.state import Faults, Partition, State, T
+from palimpsest_local.stores.kinds import SETTINGS
+from palimpsest_local.stores.state import Faults, Partition, State, T
 
 PAGE = 100
 REMOVED_AT_ONCE = 25
 
 
-class InMemorySessions:
-    """`Sessions` in dictionaries. Safe for many threads. `InMemoryJobs` is made over its
+class LocalSessions:
+    """`Sessions` in dictionaries. Safe for many threads. `LocalJobs` is made over its
     `state`.
     """
 

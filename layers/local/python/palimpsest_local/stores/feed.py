@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from palimpsest.jobs.events import Changed, JobNotice
 
-from palimpsest_local.in_memory.shelves import NO_END
-from palimpsest_local.in_memory.state import State
+from palimpsest_local.stores.shelves import NO_END
+from palimpsest_local.stores.state import State
 
 KEPT = 10_000  # changes that stay stored for other processes
 
 
-class InMemoryFeed:
+class LocalFeed:
     """`stores.Feed` over the state of the other stores. It has the jobs and changes that their
     writes caused, which on AWS the tables' streams carry. Jobs that were pending when this process
     began come first. Changes begin now, because the process indexes the rest when it starts.

@@ -21,7 +21,7 @@ from palimpsest.tenants.ports import StaticFact
 from palimpsest.usage import Row
 from palimpsest.vectors.ports import Namespace, StoredVector
 
-from palimpsest_local.in_memory.shelves import Kind
+from palimpsest_local.stores.shelves import Kind
 
 Pair = tuple[str, str]
 NumberedChange = tuple[int, MessageChanged | RecordChanged | Removed]

@@ -13,15 +13,15 @@ from palimpsest.errors import CommitLost
 from palimpsest.scope import UserScope
 from palimpsest.vectors.ports import Namespace, StoredVector
 
-from palimpsest_local.in_memory.kinds import BLOBS
-from palimpsest_local.in_memory.memories import InMemoryMemories, UserPart
-from palimpsest_local.in_memory.state import State
+from palimpsest_local.stores.kinds import BLOBS
+from palimpsest_local.stores.memories import LocalMemories, UserPart
+from palimpsest_local.stores.state import State
 
 
-class InMemoryVectors:
+class LocalVectors:
     """`VectorStore` beside the records of `memories`."""
 
-    def __init__(self, memories: InMemoryMemories) -> None:
+    def __init__(self, memories: LocalMemories) -> None:
         self._memories = memories
         self._state = memories.state
 
@@ -86,7 +86,7 @@ class InMemoryVectors:
         return self._memories.part_of(scope)
 
 
-class InMemoryBlobs:
+class LocalBlobs:
     """`Blobs` in a dictionary. Safe for many threads. A crash that a test injects may come before
     or after each write.
     """

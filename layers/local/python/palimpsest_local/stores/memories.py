@@ -35,7 +35,7 @@ from palimpsest.memory.ports import (
 from palimpsest.memory.record import GRAPH, Record, RecordType
 from palimpsest.scope import Scope, UserScope
 
-from palimpsest_local.in_memory.kinds import (
+from palimpsest_local.stores.kinds import (
     BURIALS,
     CURRENT,
     LINES,
@@ -52,8 +52,8 @@ from palimpsest_local.in_memory.kinds import (
     VECTORS,
     WALKS,
 )
-from palimpsest_local.in_memory.shelves import Shelves
-from palimpsest_local.in_memory.state import State
+from palimpsest_local.stores.shelves import Shelves
+from palimpsest_local.stores.state import State
 
 
 class Era:
@@ -143,7 +143,7 @@ class UserPart:
         return Era(self._shelves, self._scope, epoch)
 
 
-class InMemoryMemories:
+class LocalMemories:
     """`Memories` in dictionaries. Safe for many threads. Jobs are in `state`, together with those
     of the sessions.
     """

@@ -15,14 +15,14 @@ from palimpsest.jobs.job import Job, JobState
 from palimpsest.jobs.ports import Due
 from palimpsest.scope import Scope, UserScope
 
-from palimpsest_local.in_memory.kinds import SETTINGS
-from palimpsest_local.in_memory.state import State
+from palimpsest_local.stores.kinds import SETTINGS
+from palimpsest_local.stores.state import State
 
 T = TypeVar("T")
 
 
-class InMemoryJobs:
-    """`Jobs` over the state of `InMemorySessions`."""
+class LocalJobs:
+    """`Jobs` over the state of `LocalSessions`."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -140,7 +140,7 @@ class InMemoryJobs:
         return jobs + sessions
 
 
-class InMemoryKeyedCalls:
+class LocalKeyedCalls:
     """`KeyedCalls` over the same state."""
 
     def __init__(self, state: State) -> None:

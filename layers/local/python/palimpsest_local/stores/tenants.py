@@ -16,12 +16,12 @@ from palimpsest.tenants.ports import StaticFact
 from palimpsest.tenants.settings import TenantSettings
 from palimpsest.usage import Row, Tally
 
-from palimpsest_local.in_memory.kinds import FACTS, FACTS_VERSIONS
-from palimpsest_local.in_memory.shelves import Shelf
-from palimpsest_local.in_memory.state import State
+from palimpsest_local.stores.kinds import FACTS, FACTS_VERSIONS
+from palimpsest_local.stores.shelves import Shelf
+from palimpsest_local.stores.state import State
 
 
-class InMemoryTenants:
+class LocalTenants:
     """`Tenants` within the process. Jobs are stored in `state`."""
 
     def __init__(self, state: State | None = None) -> None:
@@ -60,7 +60,7 @@ class InMemoryTenants:
                 self._state.put_job(job)
 
 
-class InMemoryStaticFacts:
+class LocalStaticFacts:
     """`StaticFacts` over the state of the other stores. Safe for many threads."""
 
     def __init__(self, state: State | None = None) -> None:
@@ -102,8 +102,8 @@ class InMemoryStaticFacts:
         self._versions[scope.tenant] = version + 1
 
 
-class InMemoryUsages:
-    """`Usages` over the state of `InMemorySessions`."""
+class LocalUsages:
+    """`Usages` over the state of `LocalSessions`."""
 
     def __init__(self, state: State) -> None:
         self._state = state

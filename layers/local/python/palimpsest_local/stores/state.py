@@ -20,7 +20,7 @@ from palimpsest.jobs.job import Job
 from palimpsest.payloads import decoded, encoded
 from palimpsest.usage import Row, Tally
 
-from palimpsest_local.in_memory.kinds import (
+from palimpsest_local.stores.kinds import (
     CALLS,
     CHANGES,
     COMPACTIONS,
@@ -35,7 +35,7 @@ from palimpsest_local.in_memory.kinds import (
     NumberedChange,
     Pair,
 )
-from palimpsest_local.in_memory.shelves import NO_END, Dicts, Series, Shelf, Shelves
+from palimpsest_local.stores.shelves import NO_END, Dicts, Series, Shelf, Shelves
 
 T = TypeVar("T")
 

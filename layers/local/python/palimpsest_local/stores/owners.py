@@ -12,17 +12,17 @@ from palimpsest.memory.expiry import Walk
 from palimpsest.memory.ports import RecordPage, Reminder
 from palimpsest.scope import SessionScope, UserScope
 
-from palimpsest_local.in_memory.kinds import REMINDERS, SETTINGS, WALKS
-from palimpsest_local.in_memory.memories import InMemoryMemories
-from palimpsest_local.in_memory.sessions import InMemorySessions
+from palimpsest_local.stores.kinds import REMINDERS, SETTINGS, WALKS
+from palimpsest_local.stores.memories import LocalMemories
+from palimpsest_local.stores.sessions import LocalSessions
 
 S = TypeVar("S", SessionScope, UserScope)
 
 
-class InMemoryOwners:
+class LocalOwners:
     """`Owners` over the data of the two stores."""
 
-    def __init__(self, sessions: InMemorySessions, memories: InMemoryMemories) -> None:
+    def __init__(self, sessions: LocalSessions, memories: LocalMemories) -> None:
         self._sessions = sessions
         self._memories = memories
 
@@ -48,10 +48,10 @@ def _from(after: str | None, scopes: Iterable[S]) -> Iterator[tuple[S, str]]:
             yield scope, scope.partition
 
 
-class InMemoryExpiries:
-    """`Expiries` over the data of `InMemoryMemories`."""
+class LocalExpiries:
+    """`Expiries` over the data of `LocalMemories`."""
 
-    def __init__(self, memories: InMemoryMemories) -> None:
+    def __init__(self, memories: LocalMemories) -> None:
         self._memories = memories
 
     def due(self, *, now: int, limit: int) -> Iterator[tuple[UserScope, str | None]]:

@@ -1,3 +1,0 @@
-"""All stores within one process, for tests and for programs that use the library without a
-service.
-"""
