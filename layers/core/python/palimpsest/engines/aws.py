@@ -259,18 +259,19 @@ def named(notice: JobNotice) -> dict[str, str]:
 
 
 class SqsVisibility(_SqsClient):
-    """Sets when a received message of one queue becomes visible again."""
+    """Sets when received messages of one queue become visible again."""
 
     def __init__(self, queue_url: str) -> None:
         self._queue_url = queue_url
 
-    def hide(self, receipt_handle: str, seconds: float) -> None:
-        """Hide a received message for this many seconds from now. Raises `Unavailable`."""
+    def hide(self, *receipt_handles: str, seconds: float) -> None:
+        """Hide received messages for this many seconds from now. Raises `Unavailable`."""
         hidden = min(max(0, round(seconds)), MAX_HIDDEN_SECONDS)
         with answering("The queue"):
-            self._sqs.change_message_visibility(
-                QueueUrl=self._queue_url, ReceiptHandle=receipt_handle, VisibilityTimeout=hidden
-            )
+            for handle in receipt_handles:
+                self._sqs.change_message_visibility(
+                    QueueUrl=self._queue_url, ReceiptHandle=handle, VisibilityTimeout=hidden
+                )
 
 
 SOURCE = "palimpsest"

@@ -148,8 +148,8 @@ class GivesUp(Protocol):
 
 
 class Hide(Protocol):
-    def __call__(self, receipt_handle: str, *, seconds: int) -> None:
-        """Make the queue deliver the message again after `seconds`."""
+    def __call__(self, *receipt_handles: str, seconds: int) -> None:
+        """Make the queue deliver the messages again after `seconds`. Raises `Unavailable`."""
 
 
 class Tries(Protocol):
