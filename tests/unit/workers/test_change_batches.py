@@ -51,9 +51,8 @@ class Index:
     def receive(self, *bodies: str, receives: int = 1) -> list[str]:
         """The messages that the queue is to keep, by their place in the batch."""
         records = [message(number, body, receives=receives) for number, body in enumerate(bodies)]
-        answer = change_batch(
-            {"Records": records}, LambdaContext(), embed=self.embed, hide=self.hide
-        )  # type: ignore[arg-type]
+        context: Any = LambdaContext()
+        answer = change_batch({"Records": records}, context, embed=self.embed, hide=self.hide)
         return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
 
 
