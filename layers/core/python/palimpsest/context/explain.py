@@ -47,9 +47,9 @@ WHY_BROKEN: Mapping[Part, str] = {
 
 
 def cache_trace(context: SessionContext, use: CacheUse | None) -> Json:
-    """What a prompt cache can serve: the messages after which the formats that have cache points
-    set one, and what the context has in common with an earlier one (None: no earlier one was
-    given).
+    """Return what a prompt cache can serve of this context. It names the messages after which the
+    formats with cache points set one. It also says how much of the context is equal to an earlier
+    one (None: the caller named no earlier one).
     """
     points: Json = {"points": list(points_of(context)), "parts": parts_of(context)}
     if use is None:

@@ -128,8 +128,8 @@ class ReadContext:
         raise Unavailable("The session is changing too fast to be read.", code="contention")
 
     def ahead(self, scope: SessionScope, *, newest: Chat | None) -> ReadAhead:
-        """What an append calls with the session that it has read. `newest` is the user's message
-        that it stores.
+        """Return the function that an append calls with the session that it has read. `newest` is
+        the user's message that the append stores.
         """
         return ReadAhead(scope, newest, self.blocks, self.clock)
 

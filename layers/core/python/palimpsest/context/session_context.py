@@ -1,4 +1,6 @@
-"""A session's context: its messages with what surrounds them, ready to send."""
+"""A session's context, ready to send: its messages with the system message, the summary, the memory
+and the tools.
+"""
 
 from __future__ import annotations
 

@@ -39,8 +39,8 @@ UNKNOWN_FIELD = "unexpected_keyword_argument"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListPayload(Payload):
-    """How far a job has walked through a list: how many entries it has removed so far, in how many
-    messages it has hidden words, and where the next page begins.
+    """The progress of a job on a list: how many entries it has removed so far, in how many messages
+    it has hidden words, and where the next page begins.
     """
 
     forgotten: int = 0

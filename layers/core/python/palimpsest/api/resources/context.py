@@ -148,8 +148,8 @@ class TokenParts(TypedDict):
 
 class CacheInfo(TypedDict):
     """How much of this context a prompt cache can serve. `mark` identifies this context; send it as
-    `after` with the next call. The other fields compare this context with the one that `after`
-    identifies. They are null if `after` was not sent.
+    `after` with the next call. The other fields compare this context with the context whose mark
+    was sent as `after`. They are null without `after`.
 
     `common_tokens` counts the messages with which both contexts begin. `broke_at` is the index of
     the first message that differs, in the form of OpenAI's chat (null: none differs). `why` names
@@ -389,7 +389,9 @@ def _written(read: SessionContext, options: ContextOptions) -> FormattedMessages
 
 
 def _takes_points(options: ContextOptions, model: str | None) -> bool:
-    """Whether cache points are wanted, and the model that will read the context takes them."""
+    """Return whether the caller wants cache points, and the model that will read the context
+    accepts them.
+    """
     takes = options.format != "converse" or takes_cache_points(options.model or model)
     return options.cache_points and takes
 
@@ -403,7 +405,7 @@ def _range(omitted: tuple[int, int] | None) -> SequenceRange | None:
 
 
 def _use(read: SessionContext, after: str | None, *, count: Callable[..., int]) -> CacheUse | None:
-    """What it has in common with the context of the mark; None without one."""
+    """Return how much the context shares with the context of the mark; None without a mark."""
     if after is None:
         return None
     counted = partial(count, encoding=read.head.encoding)
