@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from palimpsest.context.cache import CacheUse, Part, parts_of, points_of
-from palimpsest.context.read import SessionContext
+from palimpsest.context.session_context import SessionContext
 from palimpsest.conversations.blocks import PRIORITY, BlockType
 
 Json = dict[str, Any]
