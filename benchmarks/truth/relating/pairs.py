@@ -22,6 +22,7 @@ from benchmarks.truth.form import Case
 
 Label = Literal["leave", "replace", "end", "repeat"]
 WRITTEN = Path(__file__).parent / "pairs"
+WRITERS = ("first", "second", "third", "fourth")
 LABELS: dict[str, Label] = {">": "replace", "x": "end", "~": "repeat", "-": "leave"}
 KINDS = frozenset(
     f"{kind}{suffix}"
@@ -44,11 +45,11 @@ class Pair:
     label: Label
 
 
-def written() -> Iterator[Pair]:
-    """The written pairs. A line with `=` is known; the lines after it say what the new ones do to
-    it.
+def written(writer: str) -> Iterator[Pair]:
+    """The pairs of one writer. A line with `=` is known; the lines after it say what the new ones
+    do to it.
     """
-    for path in sorted(WRITTEN.glob("*.txt")):
+    for path in sorted((WRITTEN / writer).glob("*.txt")):
         known = ""
         for line in path.read_text(encoding="utf-8").splitlines():
             mark, text = line[0], line[2:]
@@ -56,7 +57,7 @@ def written() -> Iterator[Pair]:
                 known = text
             else:
                 name = f"{path.stem}: {known}"
-                yield Pair("written", name, _first_of(text), _first_of(known), LABELS[mark])
+                yield Pair(f"by {writer}", name, _first_of(text), _first_of(known), LABELS[mark])
 
 
 def unrelated(pairs: Sequence[Pair]) -> Iterator[Pair]:

@@ -21,7 +21,7 @@ from benchmarks.beside.environments import python_of
 from benchmarks.report import Cell, Table, for_terminal
 from benchmarks.retrieval.ranking.train import LEARNER
 from benchmarks.truth.form import OURS, UNREAD, load
-from benchmarks.truth.relating.pairs import Pair, of_cases, unrelated, written
+from benchmarks.truth.relating.pairs import WRITERS, Pair, of_cases, unrelated, written
 from benchmarks.truth.relating.talks import of_talks
 
 WRITTEN = Path("layers/core/python/palimpsest/memory/meaning/relation.json")
@@ -57,7 +57,7 @@ def _row(pair: Pair, *, is_unrelated: bool) -> dict[str, Any]:
         "signs": {**own_signs(pair.new), **shared_signs(pair.new, pair.known)},
         "words": sorted(words_of(pair.new.text)),
         "label": pair.label,
-        "weight": OF_WRITTEN if pair.of == "written" else 1.0,
+        "weight": OF_WRITTEN if pair.of.startswith("by ") else 1.0,
         "is_unrelated": is_unrelated,
     }
 
@@ -65,8 +65,8 @@ def _row(pair: Pair, *, is_unrelated: bool) -> dict[str, Any]:
 def pairs_by_set() -> dict[str, list[Pair]]:
     """The pairs of each set of cases, and the written ones."""
     found = {
-        "written": list(written()),
-        "talks": list(of_talks()),
+        **{f"by {writer}": list(written(writer)) for writer in WRITERS},
+        "talks": list(of_talks(is_odd=False)),
         "ours": list(of_cases("ours", load(OURS))),
     }
     for folder in sorted(path for path in OURS.iterdir() if path.is_dir() and path not in UNREAD):
