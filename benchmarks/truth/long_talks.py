@@ -92,7 +92,7 @@ def right_changes() -> Sequence[RightChange]:
 
 
 def changes(talk: Conversation) -> list[Change]:
-    """The changes of known statements in a conversation, in the order of its sessions."""
+    """Return the changes of known statements in a conversation, in the order of its sessions."""
     clock = FakeClock(talk.sessions[0].messages[0].timestamp)
     service = in_process(SCOPE, memory={}, clock=clock)
     found, seen = list[Change](), set[str]()
@@ -152,7 +152,9 @@ def rules_alone() -> Iterator[None]:
 
 
 def table() -> Table:
-    """The changes of all conversations, by whether the learned relation was trained on them."""
+    """Return the changes of all conversations, by whether the learned relation was
+    trained on them.
+    """
     rows: list[list[Cell]] = []
     for name, is_odd in (("not in the training", True), ("in the training", False)):
         talks = list(conversations(is_odd=is_odd))

@@ -46,8 +46,8 @@ class Pair:
 
 
 def written(writer: str) -> Iterator[Pair]:
-    """The pairs of one writer. A line with `=` is known; the lines after it say what the new ones
-    do to it.
+    """Yield the pairs of one writer. A line with `=` is known; the lines after it say what the new
+    ones do to it.
     """
     for path in sorted((WRITTEN / writer).glob("*.txt")):
         known = ""
@@ -86,7 +86,7 @@ def _first_of(text: str) -> Said:
 
 
 def of_cases(name: str, cases: Iterable[Case]) -> Iterator[Pair]:
-    """The pairs of a set's cases that the checks label."""
+    """Yield the pairs of a set's cases that the checks label."""
     for case in cases:
         if case.kind in KINDS:
             yield from _of_case(name, case)
@@ -125,7 +125,7 @@ class _Checks:
         )
 
     def label(self, new: Said, known: Said, *, is_last: bool, alone: bool) -> Label | None:
-        """What the new statement does to the known one; None where the checks don't tell."""
+        """Return what the new statement does to the known one; None where the checks don't tell."""
         mine, theirs = new.text.casefold(), known.text.casefold()
         if any(word in mine and word in theirs for word in self.once):
             return "repeat"
@@ -140,7 +140,7 @@ class _Checks:
 
 
 def stated(text: str, at: datetime) -> Sequence[Said]:
-    """The statements of a message; the whole message if it states nothing by itself."""
+    """Return the statements of a message; the whole message if it states nothing by itself."""
     message = Message(
         seq=1, id="1", turn=1, tokens=1, encoding="", created_at=at.isoformat(),
         chat={"role": "user", "content": text},

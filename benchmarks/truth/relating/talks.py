@@ -21,7 +21,7 @@ SPOKEN = ("user",)
 
 
 def of_talks(*, is_odd: bool) -> Iterator[Pair]:
-    """The pairs of every second one of our labelled conversations."""
+    """Yield the pairs of every second one of our labelled conversations."""
     for talk in conversations(is_odd=is_odd):
         yield from _of_talk(talk)
 
@@ -40,7 +40,7 @@ def _of_talk(talk: Conversation) -> Iterator[Pair]:
 
 
 def _beside(new: Said, known: Sequence[Said]) -> dict[Said, None]:
-    """The newest known statements, and the newest that share a word with the new one."""
+    """Return the newest known statements, and the newest that share a word with the new one."""
     named = naming(new.text)
     near = (
         one for one in reversed(known) if any(is_meant_by(word, named) for word in naming(one.text))

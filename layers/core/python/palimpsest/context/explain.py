@@ -116,7 +116,7 @@ def _memory_parts(context: SessionContext) -> Iterator[Json]:
 
 
 def _left_out_messages(context: SessionContext) -> Iterator[Json]:
-    """The messages of the window that are not in the context."""
+    """Yield the messages of the window that are not in the context."""
     if context.summary is not None and not context.fitted.summary_tokens:
         yield {"part": "summary", "compaction": context.summary.last, "why": "no_room"}
     first, shown = context.head.window_start, context.fitted.seqs

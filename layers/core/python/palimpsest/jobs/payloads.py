@@ -61,7 +61,7 @@ class NewerPayload(Payload):
 
 
 def as_stored(payload: Payload) -> dict[str, Any]:
-    """The payload as a JSON object, without fields at their defaults.
+    """Return the payload as a JSON object, without fields at their defaults.
 
     Raises `DamagedJob` if a value does not have the form of its field, because `from_stored` could
     not read it.

@@ -99,7 +99,7 @@ def _read(pattern: str) -> _Group:
 
 
 def _group(tokens: Iterator[re.Match[str]]) -> _Group:
-    """Return the alternatives up to the closing bracket of the group, or to the end of the pattern."""
+    """Return the alternatives up to the bracket that closes them, or to the end of the pattern."""
     branches: list[list[_Part]] = [[]]
     for token in tokens:
         kind, parts = str(token.lastgroup), branches[-1]

@@ -53,7 +53,7 @@ class Triggers:
         return places(self.mask(text))
 
     def mask(self, text: str) -> int:
-        """Return the same numbers as the bits of one number; the lowest bit is the first pattern."""
+        """Return these numbers as the bits of one number; the lowest bit is the first pattern."""
         if self._place is not None:
             return _mask_of_all(text, len(_TOGETHER)) >> self._place & self._all
         if _TWO in text:
@@ -90,7 +90,7 @@ _JOINING = Lock()
 
 
 def _join(triggers: Triggers) -> int:
-    """Add the triggers to those that are asked together. Return the place of their first pattern."""
+    """Let the triggers be asked with others. Return the place of their first pattern."""
     with _JOINING:
         last, place = _TOGETHER[-1] if _TOGETHER else (None, 0)
         place += last.size if last else 0
