@@ -127,8 +127,8 @@ def _window(entry: Mapping[str, Any], *, apart: bool) -> int:
 
 
 def _cached(entry: Mapping[str, Any]) -> list[float]:
-    """The price of input that a prompt cache serves, and of input that is written into it: where
-    the table states none for that, it costs what other input costs.
+    """Return the price of input that a prompt cache serves, and of input that is written into it:
+    where the table states none for that, it costs what other input costs.
     """
     written = entry.get(WRITTEN, entry["input_cost_per_token"])
     return [round(float(price) * 1_000_000, 6) for price in (entry[READ], written)]

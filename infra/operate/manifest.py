@@ -79,7 +79,7 @@ def _digest(*values: Any) -> str:
 
 
 def _ordered(value: Any) -> Any:
-    """The value with sets in one order. DynamoDB returns their elements in any."""
+    """Return the value with sets in one order. DynamoDB returns their elements in any."""
     if isinstance(value, Mapping):
         return {
             name: sorted(each) if name in ("SS", "NS", "BS") else _ordered(each)

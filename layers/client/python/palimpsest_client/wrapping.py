@@ -137,8 +137,8 @@ class _OpenAI:
 
     @staticmethod
     def counted(asked: Mapping[str, Any], *, host: str) -> dict[str, Any]:
-        """The same, with usage at the end of a stream, which the loop has not asked for. Some
-        compatible servers refuse options that they do not know.
+        """Return the same, with usage at the end of a stream, which the loop has not asked for.
+        Some compatible servers refuse options that they do not know.
         """
         options = asked.get("stream_options")
         if not asked.get("stream") or options is not None or not _takes_keys(host):
@@ -147,7 +147,9 @@ class _OpenAI:
 
     @staticmethod
     def is_for_us(part: Any) -> bool:
-        """Whether a chunk only says the usage: a loop that has not asked for it expects none."""
+        """Return whether a chunk only says the usage: a loop that has not asked for it expects
+        none.
+        """
         return not part.choices and part.usage is not None
 
     form = "openai"
@@ -364,7 +366,7 @@ def _remember(wrapped: Any, resource: Any, name: str, api: Api, heard: Heard) ->
 
 
 def _nothing(_: Any) -> bool:
-    """A stream that hides no part."""
+    """Return a stream that hides no part."""
     return False
 
 

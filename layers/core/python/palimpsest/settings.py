@@ -246,10 +246,10 @@ BY_FUNCTION: dict[str, type[FunctionSettings]] = {
 
 
 def is_traced() -> bool:
-    """Whether this process is told where to send spans."""
+    """Return whether this process is told where to send spans."""
     return bool(os.environ.get("TRACES_ENDPOINT"))
 
 
 def runs_in_lambda() -> bool:
-    """Whether this process is a Lambda runtime (or its emulator)."""
+    """Return whether this process is a Lambda runtime (or its emulator)."""
     return "AWS_LAMBDA_RUNTIME_API" in os.environ

@@ -94,8 +94,8 @@ class LogKeyItem(TableModel):
 
 
 def whole(stored: float | None) -> int | None:
-    """A stored number as it was written: pynamodb declares all numbers as fractions, and none as
-    absent.
+    """Return a stored number as it was written: pynamodb declares all numbers as fractions, and
+    none as absent.
     """
     return None if stored is None else int(stored)
 

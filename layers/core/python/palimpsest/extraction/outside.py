@@ -59,14 +59,14 @@ class RecentHistory(ChatHistoryProvider, Protocol):
 @runtime_checkable
 class CountedHistory(ChatHistoryProvider, Protocol):
     def count(self, session_id: str) -> int:
-        """How many messages the session has. With it `load_recent` also serves messages that have
-        no ids.
+        """Return how many messages the session has. With it `load_recent` also serves messages that
+        have no ids.
         """
 
 
 def outside_id(draft: Draft | Message, *, session: str) -> str:
-    """The id of a message whose history the caller keeps: a digest of the caller's id and of the
-    content.
+    """Return the id of a message whose history the caller keeps: a digest of the caller's id and of
+    the content.
     """
     return digest(draft.chat, session=session, before=f"outside {draft.client_id or ''}")
 
@@ -125,7 +125,7 @@ class IngestOutside:
     def unmet(
         self, scope: UserScope, drafts: Sequence[Draft], *, session_id: str
     ) -> Sequence[Draft]:
-        """The messages that the session has not met yet. Raises `Unavailable`."""
+        """Return the messages that the session has not met yet. Raises `Unavailable`."""
         session = scope.owner.session(session_id)
         opened = self.append.sessions.open(session, user=scope.user)
         head = opened.head
@@ -194,7 +194,7 @@ class IngestOutside:
         ]
 
     def _new(self, scope: SessionScope, head: Head, drafts: Sequence[Draft]) -> Sequence[Draft]:
-        """The messages that the session has not met, each once."""
+        """Return the messages that the session has not met, each once."""
         given = {outside_id(draft, session=scope.session): draft for draft in drafts}
         first = max(head.base, head.seq - MOST_KNOWN) + 1
         for message in self.append.sessions.messages(scope, first=first, last=head.seq):
@@ -221,8 +221,8 @@ def newest(
     *,
     has_met: Callable[[Mapping[str, Any]], bool],
 ) -> Sequence[Mapping[str, Any]]:
-    """The messages of the session, oldest first, each with an id: its own, or else its place,
-    counted from 1. A `RecentHistory` is read back only to a message that `has_met` knows.
+    """Return the messages of the session, oldest first, each with an id: its own, or else its
+    place, counted from 1. A `RecentHistory` is read back only to a message that `has_met` knows.
     """
     limit = FIRST_PAGE
     while isinstance(history, RecentHistory):
@@ -245,7 +245,7 @@ def _has_id(message: SaidOutside) -> bool:
 
 
 def _identified(messages: Sequence[SaidOutside], *, before: int) -> list[Mapping[str, Any]]:
-    """The messages with ids. `before` is the number of messages before them."""
+    """Return the messages with ids. `before` is the number of messages before them."""
     whole = [
         {"role": "user", "content": said} if isinstance(said, str) else said for said in messages
     ]

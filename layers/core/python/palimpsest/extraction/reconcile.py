@@ -67,7 +67,7 @@ class _Known:
 def reconciled(
     findings: Sequence[Finding], statements: Sequence[Statement], chunk: Chunk, *, known: Known
 ) -> Reconciled:
-    """The statements that are stored, and the topics that they end."""
+    """Return the statements that are stored, and the topics that they end."""
     state, put_right = _Known(known), set[tuple[tuple[int, ...], str]]()
     for rank, (finding, given) in enumerate(zip(findings, statements, strict=True)):
         statement = _in_its_topic(given)
@@ -95,8 +95,8 @@ def reconciled(
 
 
 def _related(finding: Finding, statement: Statement, rank: int, state: _Known) -> Statement | None:
-    """The statement as learned weights relate it to a known one: as its next version, in its words,
-    or beside its end. A finding that depends on others is stored only if it replaces one.
+    """Return the statement as learned weights relate it to a known one: as its next version, in its
+    words, or beside its end. A finding that depends on others is stored only if it replaces one.
     """
     own = [(place, _draft(one)) for place, (_, one, _) in enumerate(state.statements)]
     order = _order(statement, rank)
@@ -128,8 +128,8 @@ def _changing(
     *,
     is_own: bool,
 ) -> Statement:
-    """The statement, after the known one ended by it. It is the known one's next version if it has
-    no topic of its own.
+    """Return the statement, after the known one ended by it. It is the known one's next version if
+    it has no topic of its own.
     """
     if is_own:
         _end_own(len(state.statements) - 1 - found.place, order, state)
@@ -153,8 +153,8 @@ def _end_own(place: int, order: Order, state: _Known) -> None:
 
 
 def _in_its_topic(statement: Statement) -> Statement:
-    """The statement with the topic that its meaning gives it, if a model found it. A statement of
-    an end gets no topic, because it is not a value.
+    """Return the statement with the topic that its meaning gives it, if a model found it. A
+    statement of an end gets no topic, because it is not a value.
     """
     if statement.type != "fact" or statement.method != "model":
         return statement
@@ -165,8 +165,8 @@ def _in_its_topic(statement: Statement) -> Statement:
 
 
 def _in_known_words(statement: Statement, state: _Known) -> Statement:
-    """The statement in the words of a memory that says the same. That memory then gets one more
-    source.
+    """Return the statement in the words of a memory that says the same. That memory then gets one
+    more source.
     """
     if statement.type == "fact" and (statement.topic or "").startswith(ALLERGY):
         return _of_known_allergy(statement, state)
@@ -192,7 +192,9 @@ def _in_known_words(statement: Statement, state: _Known) -> Statement:
 
 
 def _of_known_allergy(statement: Statement, state: _Known) -> Statement:
-    """The statement in the words of a known one about the same thing in the plural or singular."""
+    """Return the statement in the words of a known one about the same thing in the plural or
+    singular.
+    """
     named = _singular_topic(statement.topic_key)
     own: Iterator[Statement | Record] = (other for _, other, _ in state.statements)
     for other in chain(own, state.records):
@@ -212,7 +214,7 @@ def _order(statement: Statement, rank: int) -> Order:
 
 
 def _ends(finding: Finding, statement: Statement, rank: int, state: _Known) -> bool:
-    """Whether the statement says that something ended, and a known record ends by it."""
+    """Return whether the statement says that something ended, and a known record ends by it."""
     found = ends_of(finding.content) if statement.type in ("fact", "event") else ()
     if not found:
         return False
@@ -228,7 +230,7 @@ def _ends(finding: Finding, statement: Statement, rank: int, state: _Known) -> b
 
 
 def _ended_here(found: Sequence[End], statement: Statement, state: _Known) -> tuple[list[int], int]:
-    """The places of the step's own statements that end, and their number."""
+    """Return the places of the step's own statements that end, and their number."""
     places = [
         place
         for place, (_, other, _) in enumerate(state.statements)
@@ -243,7 +245,7 @@ def _is_ended(record: Record, found: Sequence[End], statement: Statement, order:
 
 
 def _draft(statement: Statement) -> Record:
-    """The statement as a record, for comparison with others."""
+    """Return the statement as a record, for comparison with others."""
     key = statement.topic_key
     return Record(
         id=record_id(tenant="", user="", kind=statement.type, content=statement.content, topic=key),
@@ -260,7 +262,7 @@ def _draft(statement: Statement) -> Record:
 def _corrects(
     finding: Finding, statement: Statement, rank: int, chunk: Chunk, state: _Known
 ) -> bool:
-    """Whether the statement corrects another one. If so, the other one is corrected."""
+    """Return whether the statement corrects another one. If so, the other one is corrected."""
     found = correction_of(finding.content)
     seq = max(finding.seqs)
     if found is None or (found.old is None and not found.is_meant and _asked(seq, chunk)):
@@ -283,7 +285,7 @@ def _corrects(
 
 
 def _changes(finding: Finding, statement: Statement, rank: int, state: _Known) -> bool:
-    """Whether a full statement gives another one a new value, which then says it rightly."""
+    """Return whether a full statement gives another one a new value, which then says it rightly."""
     better = _new_contents(statement)
     if not better:
         return False
@@ -309,7 +311,7 @@ Change = Callable[[str], str | None]
 
 
 def _new_contents(statement: Statement) -> Sequence[Change]:
-    """The ways in which a statement may change another one."""
+    """Return the ways in which a statement may change another one."""
     if statement.type not in ("fact", "event"):
         return ()
     text = statement.content
@@ -330,7 +332,9 @@ def is_preference(topic: str | None) -> bool:
 
 
 def _meant_record(change: Change, statement: Statement, rank: int, state: _Known) -> Record | None:
-    """The stored record that a change means: the only thing of its kind, or the newest of one."""
+    """Return the stored record that a change means: the only thing of its kind, or the newest of
+    one.
+    """
     order = _order(statement, rank)
     meant = [
         record
@@ -342,7 +346,7 @@ def _meant_record(change: Change, statement: Statement, rank: int, state: _Known
 
 
 def _with_times(right: Statement, by: Statement) -> Statement:
-    """The statement with the times of the one that put it right."""
+    """Return the statement with the times of the one that put it right."""
     occurs_at, due_at = _times(right.content, by, occurs_at=right.occurs_at, due_at=right.due_at)
     return replace(right, occurs_at=occurs_at, due_at=due_at)
 
@@ -364,7 +368,7 @@ def _times(
 
 
 def _likely_places(found: Correction, seq: int, chunk: Chunk, state: _Known) -> list[int]:
-    """The places of the step's statements that a correction may mean, the last one first."""
+    """Return the places of the step's statements that a correction may mean, the last one first."""
     places = list(reversed(range(len(state.statements))))
     if found.old is not None:
         return places
@@ -376,8 +380,8 @@ def _likely_places(found: Correction, seq: int, chunk: Chunk, state: _Known) -> 
 def _likely_records(
     found: Correction, finding: Finding, chunk: Chunk, state: _Known
 ) -> Sequence[Record]:
-    """The stored records that a correction may mean: all with the old value, or else the records of
-    the last message.
+    """Return the stored records that a correction may mean: all with the old value, or else the
+    records of the last message.
     """
     in_order = sorted(state.records, key=lambda record: record.order, reverse=True)
     if found.old is not None:
@@ -396,14 +400,14 @@ def _heard(chunk: Chunk) -> Mapping[int, Message]:
 
 
 def _before(seq: int, chunk: Chunk) -> Message | None:
-    """The user's message before."""
+    """Return the user's message before."""
     heard = _heard(chunk)
     earlier = [one for one in sorted(heard) if one < seq and heard[one].role == "user"]
     return heard[earlier[-1]] if earlier else None
 
 
 def _asked(seq: int, chunk: Chunk) -> bool:
-    """Whether the message right before is a question by the assistant."""
+    """Return whether the message right before is a question by the assistant."""
     heard = _heard(chunk)
     earlier = [one for one in sorted(heard) if one < seq]
     if not earlier or heard[earlier[-1]].role == "user":
@@ -412,7 +416,7 @@ def _asked(seq: int, chunk: Chunk) -> bool:
 
 
 def _version(statement: Statement, record: Record, content: str) -> Statement:
-    """The statement as the next version of the record, with the corrected content."""
+    """Return the statement as the next version of the record, with the corrected content."""
     occurs_at, due_at = _times(content, statement, occurs_at=record.occurs_at, due_at=record.due_at)
     return replace(
         statement,

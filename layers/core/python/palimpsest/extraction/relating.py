@@ -68,14 +68,16 @@ def related(
 
 
 def _has_its_topic(new: Statement, known: Sequence[Record]) -> bool:
-    """Whether the new statement's topic has a value already. It then concerns that value alone."""
+    """Return whether the new statement's topic has a value already. It then concerns that value
+    alone.
+    """
     key = new.topic_key
     return key is not None and any(one.topic_key == key for one in known)
 
 
 def _may_be_one(new: Statement, known: Record) -> bool:
-    """Whether two statements may say the same: their topics are not known to be different, and they
-    don't differ in one word alone ("I can't eat soy" and "I can't eat gluten").
+    """Return whether two statements may say the same: their topics are not known to be different,
+    and they don't differ in one word alone ("I can't eat soy" and "I can't eat gluten").
     """
     keys = {new.topic_key, known.topic_key}
     is_of_one = None in keys or len(keys) == 1 or is_of_one_slot(new.content, known.content)
@@ -83,8 +85,8 @@ def _may_be_one(new: Statement, known: Record) -> bool:
 
 
 def _has_another_word(ours: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Whether two texts have the same words in the same places, except a single word with another
-    meaning.
+    """Return whether two texts have the same words in the same places, except a single word with
+    another meaning.
     """
     if len(ours) != len(theirs):
         return False
@@ -93,7 +95,9 @@ def _has_another_word(ours: Sequence[str], theirs: Sequence[str]) -> bool:
 
 
 def _changed(likely: Likely, content: str) -> float:
-    """How likely a change is. If the rules read an end in the content, they know what it ends."""
+    """Return how likely a change is. If the rules read an end in the content, they know what it
+    ends.
+    """
     return likely.replaces if ends_of(content) else likely.changes
 
 
@@ -102,7 +106,7 @@ def _kind(likely: Likely) -> Kind:
 
 
 def compared(new: Statement, known: Sequence[Record]) -> Iterable[int]:
-    """The places of the known statements that are compared with the new one."""
+    """Return the places of the known statements that are compared with the new one."""
     named = naming(new.content)
     places = [
         place
@@ -114,7 +118,7 @@ def compared(new: Statement, known: Sequence[Record]) -> Iterable[int]:
 
 
 def _is_of_one_message(new: Statement, known: Record) -> bool:
-    """Whether both were said in one message. What one message says is true at once."""
+    """Return whether both were said in one message. What one message says is true at once."""
     mine, theirs = new.source, known.source
     return mine.session == theirs.session and not set(mine.seqs).isdisjoint(theirs.seqs)
 

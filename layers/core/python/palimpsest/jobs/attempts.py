@@ -35,8 +35,8 @@ def another_attempt(
     job: Job, *, parent: str | None = None, first: int | None = None, now: int
 ) -> Job:
     """Return a new job that does the same work from message `first` on, because the job failed or
-    its queue message was lost. With `parent`, the new job is a step of that job. Without it, it
-    stands on its own.
+    its queue message was lost. With `parent`, the new job is a step of that job. Without it, it is
+    a job by itself.
     """
     attempt = job.attempt + 1
     again = (

@@ -76,7 +76,7 @@ def _distinct(terms: Sequence[str], named: Collection[str]) -> Distinct:
 
 
 def _names_of_subject(content: str, subject: str) -> frozenset[str]:
-    """The names of the person whom a statement is about: "My husband Tom has cancer"."""
+    """Return the names of the person whom a statement is about: "My husband Tom has cancer"."""
     if not subject:
         return frozenset()
     pattern = rf"(?i:\b{re.escape(subject)}),? (?P<name>[A-ZÀ-Þ][\w'’-]*)"  # noqa: RUF001

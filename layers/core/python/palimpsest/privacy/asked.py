@@ -21,7 +21,7 @@ _AROUND = ".,;:!?()[]{}<>\"'“”„«»‘’`*"
 
 @cache
 def _named() -> re.Pattern[str]:
-    """A secret by its name, not what is about secrets: "password manager"."""
+    """Return a secret by its name, not what is about secrets: "password manager"."""
     kinds = "|".join(phrases(name) for name in ("passwords", "keys", "codes", "asked_codes"))
     return re.compile(
         rf"(?<!\w)(?:{kinds})(?!\w)(?![ -]?(?:{phrases('no_password')})(?!\w))", re.IGNORECASE
@@ -66,7 +66,7 @@ def _names_secret(sentence: str) -> bool:
 
 
 def asks_for_secret(text: str) -> bool:
-    """Whether the last sentences of a message ask for a password, a code or a key."""
+    """Return whether the last sentences of a message ask for a password, a code or a key."""
     for sentence in re.split(r"(?<=[.!?])\s+|\n", text[-MOST_READ:])[-3:]:
         if not _names_secret(sentence):
             continue
@@ -78,7 +78,9 @@ def asks_for_secret(text: str) -> bool:
 
 
 def is_bare_secret(text: str) -> bool:
-    """Whether an answer to a question for a secret is that secret, with few words around it."""
+    """Return whether an answer to a question for a secret is that secret, with few words
+    around it.
+    """
     if not text.strip() or len(text) > LONGEST_ANSWER or "?" in text.rstrip()[-1:]:
         return False
     lead = _lead().match(text)
@@ -98,14 +100,14 @@ def is_bare_secret(text: str) -> bool:
 
 
 def _is_alone(words: list[str]) -> bool:
-    """Whether words make no sentence: one word, or several without a word of grammar."""
+    """Return whether words make no sentence: one word, or several without a word of grammar."""
     from palimpsest.text.analyser import function_words
 
     return len(words) == 1 or not any(word.casefold() in function_words() for word in words)
 
 
 def _is_no_word(word: str) -> bool:
-    """Whether a word has letters and digits, marks inside, or capitals inside."""
+    """Return whether a word has letters and digits, marks inside, or capitals inside."""
     has_digit = any(map(str.isdigit, word)) and any(map(str.isalpha, word))
     has_mark = re.search(r"\w[!@#$%^&*?~+=_|]+", word) is not None
     return has_digit or has_mark or re.search(r"[a-z][A-Z]", word) is not None

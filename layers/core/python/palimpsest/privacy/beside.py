@@ -47,7 +47,7 @@ _PAIR_OF_LABELS = Sought(
 
 @cache
 def _used() -> Sought:
-    """A plain word that is used as a password: "use swordfish as the password"."""
+    """Return a plain word that is used as a password: "use swordfish as the password"."""
     return Sought(
         rf"(?<!\w)(?:{phrases('uses')})[ \t]+[\"'“”„«»`]?(?P<value>[^\s\"'“”„«»`]{{4,64}})"
         rf"[\"'“”„«»`]?[ \t]+(?:as|for|als|comme|como)[ \t]+(?:{phrases('mine')})[ \t]+"
@@ -58,7 +58,7 @@ def _used() -> Sought:
 
 @cache
 def _used_password() -> Sought:
-    """A plain word right after its name: "I reused the password rainbowfish"."""
+    """Return a plain word right after its name: "I reused the password rainbowfish"."""
     return Sought(
         rf"(?<!\w)(?:{phrases('uses')})[ \t]+(?:\w{{1,12}}[ \t]+){{0,2}}?(?:{phrases('passwords')})"
         rf"[ \t]+(?!(?:{phrases('no_password')})(?!\w))(?=[\"'“„«`]?[^\W\d_])",
@@ -68,7 +68,7 @@ def _used_password() -> Sought:
 
 @cache
 def _locked() -> Sought:
-    """A number to which something that locks is set: "the keypad takes 5567"."""
+    """Return a number to which something that locks is set: "the keypad takes 5567"."""
     return Sought(
         rf"(?<!\w)(?:{phrases('locks')})(?!\w){_NOT_COUNTED}{{0,30}}?(?<!\w)"
         rf"(?:{phrases('set_to')})[ \t]*:?[ \t]+(?P<value>{_LOCK_VALUE})(?=[ \t]*(?:[.,;:!?)#]|$))"
@@ -87,7 +87,7 @@ def _opens() -> Sought:
 
 
 def _unlocking(text: str) -> Iterator[Used]:
-    """Codes that a sentence only says to open something: "my garage opens with 1207"."""
+    """Yield codes that a sentence only says to open something: "my garage opens with 1207"."""
     for match in _locked().finditer(text):
         yield *match.span("value" if match["value"] else "typed"), "code"
     for match in _opens().finditer(text):

@@ -101,7 +101,7 @@ _PLACEHOLDER = re.compile(
 
 
 def said_secrets(text: str) -> Iterator[Said]:
-    """The secrets in a text that the text itself names as secrets."""
+    """Yield the secrets in a text that the text itself names as secrets."""
     yield from used_secrets(text)
     if not _STEM.are_in(text):
         return
@@ -140,7 +140,9 @@ def _kinds() -> tuple[tuple[str, Sought, Class], ...]:
 
 
 def _noun(name: str, no: str) -> Sought:
-    """Matches in a text in lower case: that takes a fraction of the time of ignoring case."""
+    """Return matches in a text in lower case: that takes a fraction of the time of
+    ignoring case.
+    """
     pattern = rf"(?<!\w)(?:{phrases(name)})(?!\w){no}"
     return Sought(_CAPITAL.sub(lambda letter: letter[0].lower(), pattern))
 

@@ -125,7 +125,7 @@ def _places(text: str) -> Iterator[Mark]:
 
 @cache
 def _by_need() -> Mapping[str, Sequence[int]]:
-    """The numbers of the shapes that may be in a text which has a word."""
+    """Return the numbers of the shapes that may be in a text which has a word."""
     numbers: dict[str, list[int]] = defaultdict(list)
     for number, (needs, _) in enumerate(_shapes()):
         for need in needs:

@@ -98,7 +98,7 @@ def covered(
 
 @cache
 def learned_weights() -> Learned:
-    """The weights that ship with the library."""
+    """Return the weights that ship with the library."""
     file = resources.files("palimpsest.recall").joinpath("answerable.json")
     stored = json.loads(file.read_text("utf-8"))
     return Learned(linear_of(stored["model"]), stored["floor"])

@@ -102,5 +102,5 @@ class FoundMemory:
 
 
 def words_of(record: Record) -> str:
-    """The text of a record that is compared with the words of a question."""
+    """Return the text of a record that is compared with the words of a question."""
     return "\n".join((record.content, record.subject or "", *record.keywords, *record.queries))

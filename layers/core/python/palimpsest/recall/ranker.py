@@ -39,8 +39,8 @@ class LinearRanker(Generic[Name]):
     weights: Mapping[Name, Weight]
 
     def terms(self, signals: Mapping[Name, float]) -> dict[str, float]:
-        """The terms by signal, and the constant. Their sum is the logarithm of the odds that what
-        the signals are known of answers the question.
+        """Return the terms by signal, and the constant. Their sum is the logarithm of the odds that
+        what the signals are known of answers the question.
         """
         terms: dict[str, float] = {PART: self.constant}
         for name, weight in self.weights.items():
@@ -58,23 +58,23 @@ class Rankers:
 
 
 def likelihood(terms: Mapping[str, float]) -> float:
-    """How likely (0..1) a candidate with these terms answers the question."""
+    """Return how likely (0..1) a candidate with these terms answers the question."""
     return 1 / (1 + exp(-max(-50.0, min(50.0, sum(terms.values())))))
 
 
 def rankers_of(stored: Mapping[str, Any]) -> Rankers:
-    """The rankers that a file of `make train` holds."""
+    """Return the rankers that a file of `make train` holds."""
     return Rankers(*(linear_of(stored["rankers"][name]) for name in ("found", "read")))
 
 
 def linear_of(stored: Mapping[str, Any]) -> LinearRanker[Any]:
-    """The model that was stored as a constant and the weights by signal."""
+    """Return the model that was stored as a constant and the weights by signal."""
     weights = {name: Weight(**weight) for name, weight in stored["weights"].items()}
     return LinearRanker(stored["constant"], weights)
 
 
 @cache
 def learned() -> Rankers:
-    """The rankers that ship with the library."""
+    """Return the rankers that ship with the library."""
     text = resources.files("palimpsest.recall").joinpath("ranker.json").read_text("utf-8")
     return rankers_of(json.loads(text))

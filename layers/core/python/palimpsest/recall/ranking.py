@@ -82,7 +82,7 @@ def ranked(
 def _given_terms(
     candidate: Candidate, *, now: int, period: Period | None, weights: Weights
 ) -> dict[str, float]:
-    """The terms whose weights are given, not learned. Those that are 0 are missing."""
+    """Return the terms whose weights are given, not learned. Those that are 0 are missing."""
     nearness = 0.0 if period is None else period.nearness(candidate.said_at)
     states = candidate.says in {"something", "little"}
     terms = {
@@ -97,7 +97,7 @@ def _given_terms(
 
 
 def _standing(opinions: Sequence[str]) -> float:
-    """How good the opinions are together, from -1 to 1. Without opinions it is 0."""
+    """Return how good the opinions are together, from -1 to 1. Without opinions it is 0."""
     useful = sum(each.endswith(USEFUL) for each in opinions)
     return (2 * useful - len(opinions)) / (len(opinions) + DOUBT)
 
@@ -125,7 +125,7 @@ def near_enough(
 def _may_be_shown(
     result: Ranked, by_key: Mapping[str, Ranked], least: float, weights: Weights
 ) -> bool:
-    """Whether the candidate may be shown.
+    """Return whether the candidate may be shown.
 
     Two kinds always may: the record of a topic that the question names, and a statement from the
     days about which alone the question asks. Others need the `least` odds, or all words of the
@@ -149,7 +149,9 @@ def _may_be_shown(
 
 
 def _odds_without_topic(result: Ranked) -> float:
-    """The record of a topic that the question names is so likely that all others lie far below."""
+    """Return the record of a topic that the question names is so likely that all others lie far
+    below.
+    """
     return result.odds - result.terms.get("topic", 0.0)
 
 
@@ -201,7 +203,9 @@ def _scores_of(candidates: Sequence[Candidate], retriever: Retriever) -> dict[st
 
 
 def normalised(scores: Mapping[str, float]) -> dict[str, float]:
-    """The scores, scaled so that the least is 0 and the most is 1. If all are equal, all are 1."""
+    """Return the scores, scaled so that the least is 0 and the most is 1. If all are equal, all are
+    1.
+    """
     if not scores:
         return {}
     least, most = min(scores.values()), max(scores.values())
@@ -211,8 +215,8 @@ def normalised(scores: Mapping[str, float]) -> dict[str, float]:
 
 
 def _strength(candidate: Candidate, weights: Weights) -> float:
-    """How near the candidate is to the question, by meaning and words. If it has no vector, words
-    alone decide.
+    """Return how near the candidate is to the question, by meaning and words. If it has no vector,
+    words alone decide.
     """
     limits = weights.near
     above_unrelated = max(0.0, candidate.scores.get("vector", 0.0) - limits.unrelated)

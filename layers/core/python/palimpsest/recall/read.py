@@ -101,8 +101,8 @@ def read_all(run: RecallRun, memories: Memories, sessions: Sessions) -> ReadResu
 def _with_names(
     found: list[FoundMemory], memories: Memories, scope: UserScope
 ) -> list[FoundMemory]:
-    """The found messages. A message under a name of the user counts as the user's own. The user's
-    names are read only if a message has a name.
+    """Return the found messages. A message under a name of the user counts as the user's own. The
+    user's names are read only if a message has a name.
     """
     if not any(one.name for one in found):
         return found
@@ -211,7 +211,7 @@ class _RecordReader:
         ]
 
     def _ended_sessions(self, run: RecallRun, records: Iterable[Record]) -> frozenset[str]:
-        """The sessions of these tasks that have ended or were removed."""
+        """Return the sessions of these tasks that have ended or were removed."""
         names = sorted(
             {r.source.session for r in records if r.type == "task" and r.source.session is not None}
         )
@@ -287,12 +287,12 @@ def _day_of(run: RecallRun) -> datetime:
 
 
 def _messages_of(source: Source) -> tuple[str, ...]:
-    """The keys of the messages that a record was taken from."""
+    """Return the keys of the messages that a record was taken from."""
     return tuple(message_key(source.session, seq) for seq in source.seqs) if source.session else ()
 
 
 def _reason_against_record(record: Record, run: RecallRun) -> str | None:
-    """Why a record is not shown; None if it is."""
+    """Return why a record is not shown; None if it is."""
     wanted, request = run.request.filter, run.request
     if record.expires_at is not None and record.expires_at <= seconds(run.now):
         return "expired"
@@ -368,7 +368,7 @@ def _said_before(message: Message | None, head: Head) -> str:
 def _reason_against_message(
     message: Message, head: Head, run: RecallRun, *, session: str
 ) -> str | None:
-    """Why a message is not shown; None if it is."""
+    """Return why a message is not shown; None if it is."""
     if message.seq <= head.base or head.is_withdrawn(message.seq):
         return "missing"
     wanted = run.request.filter

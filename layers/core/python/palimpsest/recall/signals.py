@@ -48,7 +48,7 @@ SHORT = 20  # different words; who asks in more of them mostly says something be
 def signals_of(
     candidate: Candidate, relevance: Mapping[str, float], *, near: Thresholds
 ) -> Iterator[tuple[Signal, float]]:
-    """The signals of a candidate that no reranker has read. A signal that cannot be known is
+    """Yield the signals of a candidate that no reranker has read. A signal that cannot be known is
     missing. `relevance` has that of each candidate, by key. The meaning of one without a vector is
     judged by its words.
     """
@@ -71,7 +71,7 @@ def signals_of(
 
 
 def read_signals(scores: Mapping[str, float]) -> dict[str, dict[Signal, float]]:
-    """The signals of each text that a reranker read, by key. `scores` may have any scale."""
+    """Return the signals of each text that a reranker read, by key. `scores` may have any scale."""
     if not scores:
         return {}
     least, most = min(scores.values()), max(scores.values())
@@ -86,7 +86,7 @@ def read_signals(scores: Mapping[str, float]) -> dict[str, dict[Signal, float]]:
 
 
 def _places(scores: Sequence[float]) -> dict[float, int]:
-    """The number of higher scores, by score."""
+    """Return the number of higher scores, by score."""
     places: dict[float, int] = {}
     for place, score in enumerate(sorted(scores, reverse=True)):
         places.setdefault(score, place)

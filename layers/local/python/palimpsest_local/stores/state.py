@@ -116,7 +116,7 @@ class State:
         return self.shelves.shelf(CALLS)
 
     def usage_of(self, tenant: str) -> Shelf[Pair, Row]:
-        """The rows of a tenant's usage, by day and name."""
+        """Return the rows of a tenant's usage, by day and name."""
         return self.shelves.shelf(USAGE, tenant)
 
     @property

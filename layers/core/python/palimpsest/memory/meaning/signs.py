@@ -76,7 +76,7 @@ def _read(text: str) -> _Reading:
 
 
 def _names(text: str) -> frozenset[str]:
-    """The capitalized words inside a text. German capitalizes all nouns, so there they tell
+    """Return the capitalized words inside a text. German capitalizes all nouns, so there they tell
     nothing.
     """
     if _CAPITAL_NOUNS.search(text):
@@ -86,14 +86,14 @@ def _names(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=256)
 def words_of(text: str) -> frozenset[str]:
-    """The words of a text and each two neighbours, in lower case."""
+    """Return the words of a text and each two neighbours, in lower case."""
     found = ["^", *_WORD.findall(folded(text[:MOST]))]
     return frozenset(found[1:]) | frozenset(map(" ".join, pairwise(found)))
 
 
 @lru_cache(maxsize=256)
 def own_signs(said: Said) -> Signs:
-    """The signs of a new statement, whatever is known already."""
+    """Return the signs of a new statement, whatever is known already."""
     one, ends = _read(said.text), ends_of(said.text[:MOST])
     return {
         **{f"new_{name}": 1.0 for name in one.lists},
@@ -112,7 +112,7 @@ def own_signs(said: Said) -> Signs:
 
 
 def shared_signs(new: Said, known: Said) -> Signs:
-    """The signs of two statements beside each other, and those of the known one."""
+    """Return the signs of two statements beside each other, and those of the known one."""
     one, other = _read(new.text), _read(known.text)
     mine = sum(is_meant_by(word, other.named) for word in one.named)
     theirs = sum(is_meant_by(word, one.named) for word in other.named)
@@ -170,8 +170,8 @@ def _of_values(one: _Reading, other: _Reading) -> Signs:
 
 
 def _of_fields(one: _Reading, other: _Reading) -> Signs:
-    """The fields of life of both statements. What replaces what differs by field: one has one home,
-    and several pets.
+    """Return the fields of life of both statements. What replaces what differs by field: one has
+    one home, and several pets.
     """
     both = one.fields & other.fields
     return {
