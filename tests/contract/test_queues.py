@@ -166,7 +166,7 @@ def test_a_queue_that_is_not_there_is_unavailable() -> None:
     with pytest.raises(Unavailable):
         queues.park("{}")
     with pytest.raises(Unavailable):
-        SqsVisibility(url).hide("handle", 5)
+        SqsVisibility(url).hide("handle", seconds=5)
 
 
 @mock_aws
@@ -178,7 +178,7 @@ def test_a_hidden_message_is_seen_again_when_it_is_told_to() -> None:
     SqsQueues({"summarize": url}, parked_url=url).send([SUMMARIZE])
     (received,) = sqs.receive_message(QueueUrl=url)["Messages"]
     assert "Messages" not in sqs.receive_message(QueueUrl=url)
-    SqsVisibility(url).hide(received["ReceiptHandle"], 0.2)
+    SqsVisibility(url).hide(received["ReceiptHandle"], seconds=0.2)
     assert len(sqs.receive_message(QueueUrl=url)["Messages"]) == 1
 
 
@@ -188,5 +188,18 @@ def test_a_message_is_hidden_no_longer_than_sqs_allows() -> None:
     url = sqs.create_queue(QueueName="summarize")["QueueUrl"]
     SqsQueues({"summarize": url}, parked_url=url).send([SUMMARIZE])
     (received,) = sqs.receive_message(QueueUrl=url)["Messages"]
-    SqsVisibility(url).hide(received["ReceiptHandle"], 10**6)
+    SqsVisibility(url).hide(received["ReceiptHandle"], seconds=10**6)
     assert "Messages" not in sqs.receive_message(QueueUrl=url)
+
+
+@mock_aws
+def test_all_messages_of_a_batch_are_hidden_and_a_message_that_is_gone_is_noticed() -> None:
+    sqs: Any = boto3.client("sqs")
+    url = sqs.create_queue(QueueName="embed", Attributes={"VisibilityTimeout": "360"})["QueueUrl"]
+    SqsQueues({"summarize": url}, parked_url=url).send([SUMMARIZE] * 10)
+    received = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10)["Messages"]
+    handles = [each["ReceiptHandle"] for each in received]
+    SqsVisibility(url).hide(*handles, seconds=0)
+    assert len(sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10)["Messages"]) == 10
+    with pytest.raises(Unavailable):
+        SqsVisibility(url).hide("nobody's", seconds=5)

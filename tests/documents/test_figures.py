@@ -168,7 +168,14 @@ CLAIMS = (
     Claim(
         "cost.md", r"the polling of queues, \$(\d\.\d)", (cell(IDLE, "polling of queues", "prod"),)
     ),
-    Claim("cost.md", r"the key of `prod`, \$(\d)", (cell(IDLE, "encryption key", "prod"),)),
+    Claim(
+        "cost.md",
+        r"the key of `prod`, \$(\d), the metrics of \d+ alarms,\s+\$(\d\.\d), and the sweep, \$(\d\.\d)",
+        tuple(
+            cell(IDLE, part, "prod") for part in ("encryption key", "alarms", "rounds of the sweep")
+        ),
+    ),
+    Claim("deploy.md", r"alarms on (\d+) metrics", (note(IDLE, r"(\d+) metrics of alarms"),)),
     Claim(
         "README.md",
         r"consumes (\d) write units \((\d) with a key\) at 100 messages and at "

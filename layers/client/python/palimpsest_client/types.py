@@ -1,4 +1,4 @@
-"""Types of what the service takes and answers; `write_types.py` writes this file."""
+"""The types of the service's inputs and answers. `write_types.py` writes this file."""
 
 from __future__ import annotations
 

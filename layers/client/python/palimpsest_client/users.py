@@ -1,4 +1,4 @@
-"""The operations on one user's memory, as steps."""
+"""The operations on one user's memory, as steps (`calls`)."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from palimpsest.tenants.settings import SecretsRule
 
 
 def holding_secrets(drafts: Sequence[Draft]) -> dict[int, Draft]:
-    """Return the drafts that hold a secret, by their number. In each, a mask replaces the
+    """Return the drafts that hold a secret, by their number. Each has a mask in place of the
     secret.
     """
     shown = {number: _masked(draft) for number, draft in enumerate(drafts)}
@@ -31,8 +31,9 @@ def _masked(draft: Draft) -> Draft:
 def admitted(
     drafts: Sequence[Draft], found: dict[int, Draft], *, rule: SecretsRule
 ) -> Sequence[Draft]:
-    """Return the drafts in the form in which the tenant's rule lets them be stored. `found` are the
-    masked drafts by number. Raises `Unprocessable` (`secret_refused`) if the rule refuses secrets.
+    """Return the drafts to store under the tenant's rule for secrets: unchanged, or with `found`,
+    the masked drafts by number. Raises `Unprocessable` (`secret_refused`) if the rule refuses
+    secrets.
     """
     if rule == "refuse" and found:
         errors = tuple(

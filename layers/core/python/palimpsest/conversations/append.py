@@ -173,8 +173,8 @@ class Append:
             return until_committed(lambda: self._attempt(request), clock=self.clock)
 
     def admitted(self, scope: Scope, drafts: Sequence[Draft]) -> Sequence[Draft]:
-        """Return the messages in the form in which the tenant's rule for secrets lets them be
-        stored. The rule is read only if a message holds a secret. Safe to repeat. Raises
+        """Mask or refuse secrets in the messages, as the tenant's rule says, and return the
+        messages to store. The rule is read only if a message holds a secret. Safe to repeat. Raises
         `Unprocessable` (`secret_refused`).
         """
         found = holding_secrets(drafts)
@@ -184,8 +184,8 @@ class Append:
     def _without_deleted(
         self, scope: SessionScope, drafts: Sequence[Draft], user: str | None, *, is_transcript: bool
     ) -> Sequence[Draft]:
-        """Return the messages; in those that may be old, the words that deleted memories came from
-        are marked.
+        """Mark the words that deleted memories came from, in messages that may be old. Return the
+        messages.
         """
         said = [draft.timestamp for draft in drafts]
         is_old = may_be_old(said, now=self.clock.now(), is_transcript=is_transcript)
@@ -267,8 +267,8 @@ class Append:
         return AppendResult(messages=messages, head=head, replayed=True)
 
     def _check_place(self, request: _Request, head: Head | None) -> None:
-        """Raise `Conflict` unless the newest message is the one that the request names. `head` is
-        the session's present head; None if there is no session yet.
+        """Raise `Conflict` unless the session's newest message is the message that the request
+        names. `head` is the session's present head; None if there is no session yet.
         """
         if request.after not in (None, head.last_id if head else ""):
             raise moved_on()
@@ -371,8 +371,8 @@ class Append:
     def _held(
         self, request: _Request, messages: tuple[Message, ...]
     ) -> tuple[tuple[Message, ...], Job | None]:
-        """Return the messages in the form in which their items store them, and the job of the
-        upload. Nothing is uploaded if one item could hold all messages.
+        """Return the messages in the form that their items store, and the job of the upload.
+        Nothing is uploaded if one item could hold all messages.
         """
         if self.contents is None or request.batch.size <= MAX_MESSAGE_BYTES:
             return messages, None

@@ -60,8 +60,8 @@ if TYPE_CHECKING:
 
 
 def _states(sentence: str) -> Sequence[Stated]:
-    """Return the statements of a sentence. The phrases for this are read from their files at the
-    first sentence.
+    """Return what a sentence states. The phrases for this are read from their files at the first
+    sentence.
     """
     from palimpsest.offline.extractor import states
 

@@ -159,7 +159,7 @@ def _token(place: BedrockPlace) -> Secret:
 
 
 def bedrock_place(environment: settings.ModelSettings) -> BedrockPlace:
-    """Return where the settings let models of Bedrock be called."""
+    """Return the region and credentials with which the settings allow calls of Bedrock's models."""
     from palimpsest.engines.bedrock.place import BedrockPlace
 
     return BedrockPlace(
@@ -321,8 +321,9 @@ def _caching(environment: settings.EmbeddingSettings, function: str) -> Embedder
 
 @cache
 def index_embedder(environment: settings.EmbeddingSettings) -> Embedder:
-    """The model of the function `embed`, with a cache of its recent vectors: the index needs that
-    of a message again for the one after it, and a context may have asked for it.
+    """Return the embedding model of the function `embed`, with a cache of its recent vectors. A
+    message's vector is needed again for the message after it, and a context may have made it
+    already.
     """
     from palimpsest.models.cached import CachingEmbedder
 
@@ -330,7 +331,7 @@ def index_embedder(environment: settings.EmbeddingSettings) -> Embedder:
 
 
 def _asks_apart(environment: settings.EmbeddingSettings) -> bool:
-    """Return whether the model makes another vector of a text if the text is a question."""
+    """Return whether the model gives a text another vector when it is a question."""
     return embeds_here(environment) or environment.embedding_model.startswith("cohere.")
 
 

@@ -10,6 +10,7 @@ from functools import cache
 
 from palimpsest import settings
 from palimpsest.jobs.events import Changed, JobNotice
+from palimpsest.jobs.ports import Hide
 from palimpsest.jobs.steps import CountedTries, RestartSteps, UserSteps, Worker
 from palimpsest.models.ports import Embedder, Vector
 from palimpsest.search.embed import Embed
@@ -36,7 +37,7 @@ class EmbedWorker:
     """
 
     embed: Callable[[Sequence[Changed]], tuple[Changed, ...]]
-    hide: Callable[..., None]
+    hide: Hide
     vectors: Callable[..., list[Vector]]
 
 

@@ -25,9 +25,7 @@ REMOVED_AT_ONCE = 25
 
 
 class LocalSessions:
-    """`Sessions` in dictionaries. Safe for many threads. `LocalJobs` is made over its
-    `state`.
-    """
+    """`Sessions` in dictionaries. Safe for many threads. `LocalJobs` works on the same `state`."""
 
     def __init__(self, state: State | None = None, *, faults: Faults | None = None) -> None:
         self.state = state or (State() if faults is None else State(faults=faults))
@@ -178,7 +176,7 @@ class LocalSessions:
         return self.state.partition(scope.tenant, scope.session)
 
     def _may_begin(self, scope: SessionScope, commit: Commit) -> bool:
-        """Return whether a session that begins is of its user's present epoch."""
+        """Return whether a session that begins belongs to its user's present epoch."""
         after = commit.after
         return not commit.begins or after.epoch == self.epoch(scope.owner.user(after.user))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, Literal, NotRequired, get_args
 
@@ -36,11 +35,18 @@ from palimpsest.api.resources.chat import Given
 from palimpsest.api.resources.jobs import SequenceRange
 from palimpsest.context.ahead import ReadAhead
 from palimpsest.context.blocks.ports import Item
-from palimpsest.context.cache import LONGEST_MARK, CacheUse, cache_key, mark_of, use_of
+from palimpsest.context.cache import (
+    LONGEST_MARK,
+    CacheUse,
+    cache_key,
+    mark_of,
+    use_of,
+    written_with_points,
+)
 from palimpsest.context.cache import Part as CachePart
 from palimpsest.context.explain import cache_trace, trace
-from palimpsest.context.formats import ContextFormat
-from palimpsest.context.read import SessionContext
+from palimpsest.context.formats import ContextFormat, FormattedMessages, written
+from palimpsest.context.session_context import SessionContext
 from palimpsest.conversations.message import Chat
 from palimpsest.conversations.overflow.arm import WhyNot
 from palimpsest.conversations.session import CompactionState, Head
@@ -142,8 +148,8 @@ class TokenParts(TypedDict):
 
 class CacheInfo(TypedDict):
     """How much of this context a prompt cache can serve. `mark` identifies this context; send it as
-    `after` with the next call. The other fields compare this context with the one that `after`
-    identifies. They are null if `after` was not sent.
+    `after` with the next call. The other fields compare this context with the context whose mark
+    was sent as `after`. They are null without `after`.
 
     `common_tokens` counts the messages with which both contexts begin. `broke_at` is the index of
     the first message that differs, in the form of OpenAI's chat (null: none differs). `why` names
@@ -366,19 +372,26 @@ def context_of(
     if is_asked and options.at is None and found.loses_turns:
         why_not = service.prune.fold(scope, budget=found.budget, wait=call.patience(LONGEST_WAIT))
         found = read(scope, given=given, newest=newest, **asked)
-    found = replace(found, has_points=_takes_points(options, found.config.model))
-    shown = _shown(found, explain=options.explain, form=options.format)
+    shown = _shown(found, _written(found, options), form=options.format)
     use = _use(found, options.after, count=service.tokens.count)
     shown["cache"] = _cached(found, use)
     if options.explain:
-        shown["trace"] = {**shown["trace"], "cache": cache_trace(found, use)}
+        shown["trace"] = {**trace(found), "cache": cache_trace(found, use)}
     if options.format in ("openai", "responses"):
         shown["prompt_cache_key"] = cache_key(scope)
     return {**shown, "why_not": why_not} if is_asked else shown
 
 
+def _written(read: SessionContext, options: ContextOptions) -> FormattedMessages:
+    if _takes_points(options, read.config.model):
+        return written_with_points(read, options.format)
+    return written(read.messages, options.format)
+
+
 def _takes_points(options: ContextOptions, model: str | None) -> bool:
-    """Whether cache points are wanted, and the model that will read the context takes them."""
+    """Return whether the caller wants cache points, and the model that will read the context
+    accepts them.
+    """
     takes = options.format != "converse" or takes_cache_points(options.model or model)
     return options.cache_points and takes
 
@@ -392,7 +405,7 @@ def _range(omitted: tuple[int, int] | None) -> SequenceRange | None:
 
 
 def _use(read: SessionContext, after: str | None, *, count: Callable[..., int]) -> CacheUse | None:
-    """What it has in common with the context of the mark; None without one."""
+    """Return how much the context shares with the context of the mark; None without a mark."""
     if after is None:
         return None
     counted = partial(count, encoding=read.head.encoding)
@@ -424,8 +437,7 @@ def _parts(read: SessionContext) -> TokenParts:
     }
 
 
-def _shown(read: SessionContext, *, explain: bool, form: ContextFormat) -> Context:
-    written = read.written(form)
+def _shown(read: SessionContext, written: FormattedMessages, *, form: ContextFormat) -> Context:
     parts = _parts(read)
     answer: Context = {
         "messages": written.messages,
@@ -458,8 +470,6 @@ def _shown(read: SessionContext, *, explain: bool, form: ContextFormat) -> Conte
         answer["system"] = written.system
     if read.tools:
         answer["tools"] = read.tools_for(form)
-    if explain:
-        answer["trace"] = trace(read)
     return answer
 
 

@@ -198,8 +198,8 @@ def source_of(values: dict[str, Any]) -> Source:
 
 
 def place_attributes(epoch: int, record: Record) -> Attributes:
-    """Return the attributes of a place, which stands for one time that a record was said. The body
-    holds only the fields that differ from the record.
+    """Return the attributes of a place, which is the record of one time that something was said.
+    The body holds only the fields that differ from the record.
     """
     values = body(
         valid_from=record.valid_from,

@@ -1,0 +1,46 @@
+"""The page about deployment counts what the template has."""
+
+from __future__ import annotations
+
+import re
+
+from infra import paths
+from tests.infra.conftest import Template
+
+PAGE = (paths.PROJECT / "docs" / "deploy.md").read_text(encoding="utf-8")
+NUMBERS = dict(
+    zip(
+        ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"],
+        range(2, 11),
+        strict=True,
+    )
+)
+
+
+def said(pattern: str) -> list[int]:
+    """The numbers of a sentence, in digits or as a word."""
+    (found,) = re.findall(pattern, PAGE)
+    groups = [found] if isinstance(found, str) else found
+    return [NUMBERS[each] if each in NUMBERS else int(each) for each in groups]
+
+
+def test_the_page_counts_what_the_template_has(prod_on_tables: Template) -> None:
+    prod = prod_on_tables
+    tables = prod.of_type("AWS::DynamoDB::Table")
+    polled = [
+        each
+        for each in prod.of_type("AWS::Lambda::EventSourceMapping").values()
+        if "StartingPosition" not in each
+    ]
+    assert said(r"HTTP API \| (\d+) routes") == [len(prod.of_type("AWS::ApiGatewayV2::Route"))]
+    assert said(r"\| (\w+) functions \|") == [len(prod.of_type("AWS::Lambda::Function"))]
+    assert sum(said(r"\| (\w+) tables \|") + said(r"\| (\w+) tables of the search index")) == len(
+        tables
+    )
+    assert said(r"\| (\w+) queues, dead letters included \| workers ask (\w+) of them") == [
+        len(prod.of_type("AWS::SQS::Queue")),
+        len(polled),
+    ]
+    assert said(r"\| (\d+) alarms on") == [len(prod.of_type("AWS::CloudWatch::Alarm"))]
+    memory = [each["MemorySize"] for each in prod.of_type("AWS::Lambda::Function").values()]
+    assert f"{min(memory)} to {max(memory):,} MB" in PAGE
