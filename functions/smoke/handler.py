@@ -88,6 +88,6 @@ ASKED: dict[str, tuple[dict[str, Any], Callable[[Any], bool]]] = {
     "memories": (call("GET", "/v1/users/smoke-test/memories"), status(200)),
     **dict.fromkeys(WORKERS, (NO_WORK, lambda answer: answer == {"batchItemFailures": []})),
 }
-"""What each function is asked, and whether its answer is right. A worker is asked for no work: it
-must start and reach its settings. No call writes anything.
+"""The request to each function, and a check of its answer. A worker gets no work; it only has to
+start and find its settings. No call writes anything.
 """

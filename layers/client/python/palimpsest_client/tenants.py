@@ -1,4 +1,4 @@
-"""The operations on the whole tenant, as steps: its lists, settings and static facts."""
+"""The operations on the whole tenant, as steps (`calls`): its lists, settings and static facts."""
 
 from __future__ import annotations
 

@@ -188,6 +188,7 @@ class FunctionEmbedder:
 
 
 MAX_HIDDEN_SECONDS = 11 * 3600  # SQS hides a message for 12 hours at most, counted from its receipt
+MOST_HIDDEN = 10  # messages in one call
 
 
 class _SqsClient:
@@ -268,10 +269,17 @@ class SqsVisibility(_SqsClient):
         """Hide received messages for this many seconds from now. Raises `Unavailable`."""
         hidden = min(max(0, round(seconds)), MAX_HIDDEN_SECONDS)
         with answering("The queue"):
-            for handle in receipt_handles:
-                self._sqs.change_message_visibility(
-                    QueueUrl=self._queue_url, ReceiptHandle=handle, VisibilityTimeout=hidden
-                )
+            for start in range(0, len(receipt_handles), MOST_HIDDEN):
+                self._hide(receipt_handles[start : start + MOST_HIDDEN], seconds=hidden)
+
+    def _hide(self, receipt_handles: Sequence[str], *, seconds: int) -> None:
+        entries: list[Any] = [
+            {"Id": str(number), "ReceiptHandle": handle, "VisibilityTimeout": seconds}
+            for number, handle in enumerate(receipt_handles)
+        ]
+        done = self._sqs.change_message_visibility_batch(QueueUrl=self._queue_url, Entries=entries)
+        if failed := done.get("Failed"):
+            raise Unavailable(f"The queue could not hide {len(failed)} messages. Try again.")
 
 
 SOURCE = "palimpsest"

@@ -52,7 +52,7 @@ def _complete_values(text: str, place: int) -> tuple[list[Any], bool]:
     """Return the values of the list that begins at `place`, at most `MOST_OBJECTS`, and whether the
     list ends after them. They are read one by one, so that values before a cut or a fault are
     complete. A parser that completes a cut text (pydantic-core's) would return half a value, or
-    nothing at all for a fault in the middle.
+    nothing at all after a fault in the middle.
     """
     values: list[Any] = []
     while len(values) < MOST_OBJECTS:

@@ -114,7 +114,7 @@ def checked(findings: Sequence[Finding], chunk: Chunk, *, owner: ConversationOwn
 
 
 def _needs_its_conversation(finding: Finding) -> bool:
-    """Return whether the finding has no topic and means nothing without its conversation."""
+    """Return whether the finding has no topic and can't be understood without its conversation."""
     is_bare = finding.type == "fact" and finding.topic is None and not finding.depends
     return is_bare and finding.content.count(" ") >= FEWEST_BLANKS and leans(finding.content)
 

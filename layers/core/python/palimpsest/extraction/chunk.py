@@ -27,7 +27,8 @@ class Chunk:
     """The messages `first` through `last` of a session, from which one step extracts. `messages`
     has the messages to read, without recalled memories (`as_said`). `skipped` has the reason for
     each other message, by sequence number. The messages `before` the chunk are read only to
-    understand it. Of users' messages only their own words are read; `withheld` has the other words.
+    understand it. Only the users' own words are read; `withheld` has the other words of their
+    messages.
     """
 
     first: int

@@ -112,8 +112,8 @@ class Steps:
         return reader_after([*begun, *reversed(earlier)], user=user)
 
     def _passed(self, messages: Iterator[Message]) -> Iterator[Message]:
-        """Yield the messages. If the caller keeps the history, these are the messages that the
-        caller handed over.
+        """Yield the messages of the step. If the caller keeps the history, these are the messages
+        that the caller handed over.
         """
         for message in messages:
             yield self.contents.passed(message) if message.is_outside and self.contents else message

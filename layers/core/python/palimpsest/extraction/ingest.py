@@ -36,9 +36,9 @@ DIVERGED = "transcript_diverged"
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """The session that holds the transcript, how many messages this call appended, and the job that
-    extracts them (None: there never was anything to extract). `last` is the sequence number of the
-    transcript's last message; None if the history is not stored.
+    """The result of an ingest: the session that holds the transcript, how many messages this call
+    appended, and the job that extracts them (None: there never was anything to extract). `last` is
+    the sequence number of the transcript's last message; None if the history is not stored.
     """
 
     session: str

@@ -34,7 +34,8 @@ Standing = Literal["erased", "gone", "waiting", "overtaken", "now"]
 @dataclass(frozen=True, slots=True)
 class Turn:
     """Whether it is a job's turn (`now`). If so, its step reads the messages `first` through
-    `last`. `is_parked`: they were parked before, and must be extracted as one chunk again.
+    `last`. `is_parked` is true if they were parked before, and must be extracted as one chunk
+    again.
     """
 
     standing: Standing

@@ -1,5 +1,5 @@
-"""Finds the topics that a finding may rest on: topics that a model names, or that its kind or its
-relations show.
+"""Finds the topics that a finding may rest on. A model names them, or they follow from the
+finding's kind or relations.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _by_kind(finding: Finding) -> tuple[str, ...]:
 
 def _by_relations(finding: Finding) -> tuple[str, ...]:
     """Return all topics of grounds if the finding relates a thing of the user to a place or
-    company, because these may be the value of a ground.
+    company, because the place or company may be the value of a ground.
     """
     for relation in finding.relations:
         is_of_a_thing = relation.start.casefold() not in USER_NAMES

@@ -212,7 +212,7 @@ class Remember:
         return Prepared(made, decided.commit, Room.of(self.memories, scope, most=most))
 
     def decided(self, scope: UserScope, statements: Sequence[Statement]) -> Sequence[Remembered]:
-        """Return what becomes of each statement, without the changes that this needs. Nothing is
+        """Return the outcome of each statement, without the changes that it needs. Nothing is
         written. Raises `Unavailable`.
         """
         return self._decided(scope, statements).made

@@ -28,13 +28,15 @@ _STEM = Stems(
 MOST_BETWEEN = 200  # characters between a name for secrets and the secret
 _FIGURES = re.compile(r"\d{4}|\d-\d")
 Used = tuple[int, int, str]
-"""Beginning and end of a secret, and the reason why it is one."""
+"""The beginning and end of a secret, and the reason why it is one."""
 
 _STOP = re.compile(r"[.!?]\s+(?=[A-ZÀ-Þ])|\n")
 _NOT_COUNTED = (
     r"(?:(?!\b(?:number|no\b|nr\b|nummer|numéro|número|id\b|size|price|cost|model))[^\d.!?\n])"
 )
-"""A character between a lock and its code, but not before "number": "my locker number is 12"."""
+"""A character between a lock and its code. Before "number" there may be none: "my locker number is
+12".
+"""
 _LOCK_VALUE = r"(?!(?:19|20)\d\d(?!\d))\d{4,8}|\d{1,2}(?:-\d{1,2}){2,5}"
 _PAIR_WITH_MAIL = Sought(r"[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{2,64}:(?P<value>[^\s/:;,]{4,64})")
 _PAIR_OF_LABELS = Sought(
@@ -68,7 +70,7 @@ def _used_password() -> Sought:
 
 @cache
 def _locked() -> Sought:
-    """Return a number to which something that locks is set: "the keypad takes 5567"."""
+    """Yield numbers that open something: "the keypad takes 5567"."""
     return Sought(
         rf"(?<!\w)(?:{phrases('locks')})(?!\w){_NOT_COUNTED}{{0,30}}?(?<!\w)"
         rf"(?:{phrases('set_to')})[ \t]*:?[ \t]+(?P<value>{_LOCK_VALUE})(?=[ \t]*(?:[.,;:!?)#]|$))"
@@ -103,8 +105,8 @@ def _credentials() -> Sought:
 
 
 def _beside_names(text: str) -> Iterator[Used]:
-    """Tokens that can be nothing but a secret in the sentence of a name for secrets: letters with
-    digits or marks between them.
+    """Yield tokens that can only be a secret in a sentence that names secrets: letters with digits
+    or marks between them.
     """
     for match in _credentials().finditer(text):
         end = min(len(text), match.end() + MOST_BETWEEN)

@@ -45,7 +45,7 @@ _NAMES_NOTHING = (
     "negations", "keep_verbs", "erase_verbs", "put_verbs", "private_words", "stays", "copulas",
     "small_words",
 )  # fmt: skip
-"""The kinds of words that only state a wish."""
+"""The kinds of words that belong to a wish and name nothing else."""
 
 
 @cache
@@ -151,7 +151,7 @@ def _says_more(clause: str) -> bool:
 
 
 def _is_plain(clause: str) -> bool:
-    """Return whether nothing but what was said is to be erased: not "it from the table"."""
+    """Return whether only words of the conversation are to be erased, not "it from the table"."""
     return not _other_words(clause) or _class("what_was_said").search(clause) is not None
 
 
@@ -176,8 +176,8 @@ def _is_kept_out(clause: str, *, denied: bool) -> bool:
 
 
 def _is_ordered(verbs: str, clause: str) -> bool:
-    """Return whether somebody is asked to do what a verb says, not said to do it: "I never keep
-    it".
+    """Return whether a sentence asks somebody to do what a verb says, instead of reporting it: "I
+    never keep it".
     """
     for verb in _class(verbs).finditer(clause):
         before = clause[: verb.start()]

@@ -27,7 +27,7 @@ from palimpsest.text.sought import Sought, Stems
 from palimpsest.text.triggers import lowered
 
 Said = tuple[int, int, str]
-"""Beginning and end of a secret, and the reason why it is one."""
+"""The beginning and end of a secret, and the reason why it is one."""
 
 
 # most characters and words between the name of a secret and the secret
@@ -75,7 +75,7 @@ _OF_A_THING = re.compile(
     r"|[ ]d['’][^\W\d_]+(?:[ '’][^\W\d_]+){0,4}[ ](?=[#*]?[A-Za-z]{0,3}\d)",
     re.IGNORECASE,
 )
-"""What a code is for, right before the code: "for the shed 0734"."""
+"""The purpose of a code, right before the code: "for the shed 0734"."""
 LEAST_OF_A_THING = 3
 
 
@@ -140,7 +140,7 @@ def _kinds() -> tuple[tuple[str, Sought, Class], ...]:
 
 
 def _noun(name: str, no: str) -> Sought:
-    """Return matches in a text in lower case: that takes a fraction of the time of
+    """Return a pattern for a text in lower case, because it takes a fraction of the time of
     ignoring case.
     """
     pattern = rf"(?<!\w)(?:{phrases(name)})(?!\w){no}"

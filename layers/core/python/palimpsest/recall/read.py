@@ -36,7 +36,7 @@ PAGE = 100  # keys that one read takes
 MAX_SHOWN = 4_000  # characters of a message that a result shows
 Held = tuple[Record, Scores]
 Ends = Mapping[str, int]
-"""When records ended that hold no longer, by id (epoch milliseconds)."""
+"""When records ended without a new value, by id (epoch milliseconds)."""
 
 Given = TypeVar("Given")
 
@@ -45,8 +45,8 @@ Given = TypeVar("Given")
 class RecallRun:
     """A recall in progress: the user, the question, the request, the messages that the asking
     session has `seen`, and the raw `scores` of each found key, by retriever. With `reads_before`,
-    the message right before each found message is read too; with `reads_uses`, how often records
-    were used.
+    the message right before each found message is read too. With `reads_uses`, the uses of records
+    are read too.
     """
 
     scope: UserScope
@@ -163,8 +163,8 @@ class _RecordReader:
     def _held_then(
         self, run: RecallRun, stored: Sequence[Record], pointers: Mapping[str, Pointer]
     ) -> Iterator[Held]:
-        """For each topic, the version that held at the moment, or that had ended by then, with the
-        scores of all its found versions.
+        """Return, for each topic, the version that held at the moment, or the last one if the topic
+        had ended. It has the scores of all found versions.
         """
         yield from (
             (record, run.scores[record.id]) for record in stored if record.topic_key is None
@@ -236,9 +236,9 @@ def _found_record(
     has_changed: bool,
     ended_at: int | None,
 ) -> FoundMemory:
-    """`uses` is how often the record was used, and when last (epoch seconds). `is_over` says
-    whether its session has ended, `has_changed` whether something that it rests on has changed.
-    `ended_at` is when it ended (epoch milliseconds), None if it has not.
+    """Return a found record. `uses` is how often the record was used, and when last (epoch
+    seconds). `is_over` is true if its session has ended, `has_changed` if a record that it rests on
+    has changed. `ended_at` is when it ended (epoch milliseconds), None if it has not.
     """
     words = term_set(words_of(record))
     candidate = Candidate(
@@ -274,7 +274,9 @@ def _found_record(
 
 
 def _ends(run: RecallRun, pointers: Iterable[Pointer]) -> Ends:
-    """When topics ended that had ended at the moment of the recall, by the record that ended."""
+    """Return when topics ended that had ended at the moment of the recall, by the record that
+    ended.
+    """
     return {
         pointer.ended: pointer.order[0]
         for pointer in pointers
@@ -292,7 +294,7 @@ def _messages_of(source: Source) -> tuple[str, ...]:
 
 
 def _reason_against_record(record: Record, run: RecallRun) -> str | None:
-    """Return why a record is not shown; None if it is."""
+    """Return why a record is not shown; None if it is shown."""
     wanted, request = run.request.filter, run.request
     if record.expires_at is not None and record.expires_at <= seconds(run.now):
         return "expired"
@@ -368,7 +370,7 @@ def _said_before(message: Message | None, head: Head) -> str:
 def _reason_against_message(
     message: Message, head: Head, run: RecallRun, *, session: str
 ) -> str | None:
-    """Return why a message is not shown; None if it is."""
+    """Return why a message is not shown; None if it is shown."""
     if message.seq <= head.base or head.is_withdrawn(message.seq):
         return "missing"
     wanted = run.request.filter

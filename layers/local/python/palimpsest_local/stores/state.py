@@ -121,8 +121,8 @@ class State:
 
     @property
     def change_log(self) -> Series[NumberedChange]:
-        """The changes of which the search index must learn, numbered from 1. On AWS a stream
-        carries them.
+        """The changes from which the search index learns, numbered from 1. On AWS a stream carries
+        them.
         """
         return self.shelves.series(CHANGES)
 

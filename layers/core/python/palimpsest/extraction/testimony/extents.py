@@ -1,4 +1,4 @@
-"""Finds where material ends that a phrase announces."""
+"""Finds the end of material that a phrase announces."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def salutation() -> re.Pattern[str]:
 
 
 def return_of_the_speaker(text: str, start: int, end: int) -> int:
-    """Return where between two places the speaker speaks of themselves again; `end` if
+    """Return the place between two places at which the speaker speaks of themselves again; `end` if
     they do not.
     """
     place = anywhere("returns").begins_sentence(text, start, end)
@@ -97,7 +97,7 @@ def return_of_the_speaker(text: str, start: int, end: int) -> int:
 
 
 def text_end(text: str, start: int, *, is_long: bool) -> int:
-    """Return the end of the text that a phrase announced and that begins at `start`."""
+    """Return the end of a text that a phrase announced and that begins at `start`."""
     first = after_blanks(text, start)
     is_mail = salutation().match(text, first) is not None
     is_long = is_long or is_mail or "\n" in text[start:first]

@@ -55,13 +55,15 @@ def frames(text: str) -> Iterator[Mark]:
 
 
 def play_begins(text: str) -> int | None:
-    """Return where a role-play begins that the text does not end; None if none begins."""
+    """Return the beginning of a role-play that continues to the end of the text; None if there is
+    none.
+    """
     match = anywhere("play").search(text)
     return sentence_start(text, match.start()) if match else None
 
 
 def play_ends(text: str, start: int = 0) -> int:
-    """Return where a role-play ends that began before `start`; the end of the text if it
+    """Return the end of a role-play that began before `start`; the end of the text if it
     continues.
     """
     match = anywhere("play_ends").search(text, start)
@@ -115,7 +117,7 @@ def _order_start(text: str, place: int) -> int:
 
 
 def _fiction(text: str) -> Iterator[Mark]:
-    """Yield a sentence that orders or tells a story. If the narrator says "I", its whole
+    """Yield sentences that order or tell a story. If the narrator says "I", yield the whole
     paragraph.
     """
     place = 0
@@ -143,8 +145,8 @@ def _hypotheticals(text: str) -> Iterator[Mark]:
 
 
 def _supposed(text: str) -> Iterator[Mark]:
-    """Yield a supposition or an example: its paragraph, until the speaker speaks of themselves
-    again.
+    """Yield suppositions and examples. Each extends through its paragraph, or until the speaker
+    speaks of themselves again.
     """
     place = 0
     while match := anywhere("suppose").search(text, place):
@@ -156,8 +158,8 @@ def _supposed(text: str) -> Iterator[Mark]:
 
 
 def _jests(text: str) -> Iterator[Mark]:
-    """Yield a joke that is taken back: the words before "just kidding" in its sentence, or in its
-    line if "just kidding" begins a sentence.
+    """Yield jokes that are taken back. These are the words before "just kidding" in its sentence,
+    or in its line if "just kidding" begins a sentence.
     """
     place = 0
     while match := anywhere("jest").search(text, place):

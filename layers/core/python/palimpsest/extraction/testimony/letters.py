@@ -48,7 +48,7 @@ def _greeting() -> re.Pattern[str]:
 
 
 def letters(text: str, *, user: str | None) -> Iterator[Mark]:
-    """Yield all mails and letters that are not the user's."""
+    """Yield all mails and letters that the user did not write."""
     for pattern in (_FORWARDED, _wrote()):
         match = next(in_lines(pattern, text), None)
         if match:
@@ -63,7 +63,7 @@ def letters(text: str, *, user: str | None) -> Iterator[Mark]:
 
 
 def signed_by(match: re.Match[str]) -> str | None:
-    """Return the name under a closing; None if no name is there."""
+    """Return the name under a closing; None if there is no name."""
     name = (match["here"] or match["name"] or "").strip()
     is_name = (
         name[:1].isupper()

@@ -11,7 +11,7 @@ from itertools import pairwise
 from palimpsest.extraction.testimony.words import anywhere, phrases, whole
 
 Mark = tuple[int, int, str]
-"""Beginning, end and reason."""
+"""The beginning and end of a marked text, and the reason for the mark."""
 
 LONGEST_READ = 400
 """How many characters of a line are read."""
@@ -90,7 +90,7 @@ _SHAPES = {
 _LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
 _PARAGRAPH = re.compile(r"^(?:[ \t\r]*+[^\s][^\n]*+(?:\n|\Z))++", re.MULTILINE)
 WHOLE = frozenset({"diff", "subtitles"})
-"""From a line of one of these shapes on, its whole paragraph is material."""
+"""Shapes of lines that make the rest of their paragraph material."""
 
 _COMMENT = re.compile(r"[ \t]*(?:#|--|//|\"{3}|'{3}|\*|;)")
 _ASSIGNED = re.compile(r"[ \t]*[A-Za-z_][\w.-]{0,40}[ ]?=[ ]?\S")
@@ -217,7 +217,7 @@ def _is_nested(lines: list[str]) -> bool:
 
 
 def _rows(lines: list[str]) -> list[bool]:
-    """Return whether each line is a row of a table, because the same separator divides it as often
+    """Return whether each line is a row of a table. It is if the same separator divides it as often
     as the next line.
     """
     counts = [_separated(line) for line in lines]

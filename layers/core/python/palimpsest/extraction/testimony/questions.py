@@ -53,7 +53,7 @@ def _of_others_and_own() -> re.Pattern[str]:
 
 
 def apart(text: str) -> str:
-    """Return the text with what a sentence says of the user alone on a line of its own."""
+    """Return the text in which statements about the user alone have a line of their own."""
     text = _of_others_and_own().sub(r"\g<own>.\n", questions_apart(text))
     return _stated_and_ordered().sub(r"\g<own>.\n", text)
 

@@ -1,4 +1,4 @@
-"""Finds words of others within a text: between quotation marks, or after "she said"."""
+"""Finds words of other people within a text: between quotation marks, or after "she said"."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _TOLD = Phrases(("reports", "reports_to_me"), before="", after=r"(?!\w)[^\n.!?:]
 
 
 def quotations(text: str) -> Iterator[Mark]:
-    """Yield all words of others that a text quotes or reports."""
+    """Yield all words of other people that a text quotes or reports."""
     yield from _quotations(text)
     yield from _all_quotations(text)
     yield from _reported(text)
@@ -44,7 +44,9 @@ def quotations(text: str) -> Iterator[Mark]:
 
 @cache
 def _media() -> Phrases:
-    """Return a text of others, and a verb that gives its words: "the voicemail went like"."""
+    """Return a pattern for a text of others, and a verb that gives its words: "the voicemail went
+    like".
+    """
     return Phrases(
         ("media",),
         before="",
@@ -53,7 +55,9 @@ def _media() -> Phrases:
 
 
 def _of_media(text: str) -> Iterator[Mark]:
-    """Yield the words of a recording, a song or a page, if they speak of whoever is heard there."""
+    """Yield the words of a recording, a song or a page, if they speak of the person who is heard
+    there.
+    """
     place = 0
     while match := _media().search(text, place):
         place = start = match.end()
@@ -72,7 +76,7 @@ _AFTER = re.compile(
 
 
 def _reported_after(text: str) -> Iterator[Mark]:
-    """Yield sentences that end with who says them: "I can't eat gluten, she says."."""
+    """Yield sentences that end with the name of their speaker: "I can't eat gluten, she says."."""
     for match in _AFTER.finditer(text):
         start = sentence_start(text, match.start())
         if anywhere("first_person").search(text, start, match.start()) is not None:
@@ -106,7 +110,7 @@ def _other() -> re.Pattern[str]:
 
 
 def _reported(text: str) -> Iterator[Mark]:
-    """Yield words of somebody without a name, in direct speech."""
+    """Yield words in direct speech of somebody who isn't named."""
     place = 0
     for match in sorted((*_TOLD.finditer(text), *_goes().finditer(text)), key=re.Match.start):
         before = text[max(0, match.start() - LONGEST_NAME_OF_ANOTHER) : match.start()]

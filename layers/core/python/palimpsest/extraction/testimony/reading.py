@@ -1,5 +1,5 @@
-"""Reads the messages of a session in order, and notes whose words they are and which ones a later
-message takes back.
+"""Reads the messages of a session in order, and notes whose words they are and which of them a
+later message takes back.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ Withheld = tuple[tuple[SpanClass, str], ...]
 """The words of a message that no record may rest on, each with its class."""
 
 MOST_READ = 32_000
-"""How many characters at each end of a message are read. The rest, between them, is material."""
+"""How many characters at each end of a message are read. The text between them counts as
+material.
+"""
 
 LONGEST_NOTICE = 120
 
@@ -54,8 +56,8 @@ class Reader:
     asked: bool = False
 
     def reads(self, message: Message) -> str | None:
-        """Read the next message of the session. Return why nothing in it is testimony, or None if
-        something may be.
+        """Read the next message of the session. If nothing in it is testimony, return the reason,
+        else None.
         """
         text = _without_middle(text_of(message.chat))
         if message.role != "user":
@@ -80,7 +82,7 @@ class Reader:
         return replace(message, chat={**message.chat, "content": self.owns.pop(message.seq)})
 
     def heard(self, message: Message) -> Message | None:
-        """Return a message before a chunk, with only its speaker's testimony; None if it
+        """Return a message before the chunk with only its speaker's testimony; None if it
         has none.
         """
         text = _without_middle(text_of(message.chat))
@@ -101,8 +103,8 @@ class Reader:
         return apart(labelled(own, is_own=_names_of(self.user)))
 
     def _answered(self, message: Message, text: str) -> str | None:
-        """Note what is withheld of a message that is off the record, answers material, continues a
-        role-play, or holds secrets. Return the reason if all of it is withheld, else None.
+        """Note the withheld words of a message that is off the record, answers material, continues
+        a role-play, or holds secrets. Return the reason if all of it is withheld, else None.
         """
         if message.is_off_record:
             self.withheld[message.seq] = (("off_record", text),)
@@ -141,7 +143,7 @@ class Reader:
         return others[0][0] if others else "material"
 
     def _awaited(self, message: Message, text: str) -> str | None:
-        """Return the text that the message before announced, and the words of the speaker
+        """Yield the text that the message before announced, and the words of the speaker
         after it.
         """
         end = text_end(text, 0, is_long=True)

@@ -139,14 +139,14 @@ def _bare() -> re.Pattern[str]:
 
 
 def _is_bare(about: str) -> bool:
-    """Return whether words after a request name nothing to work on: it is what stands
-    around them.
+    """Return whether words after a request name nothing to work on. The request is then about the
+    text around it.
     """
     return _bare().fullmatch(about) is not None
 
 
 def _below(text: str) -> Iterator[Mark]:
-    """Yield what stands under a question about it: "Is this a scam?"."""
+    """Yield the text below a question about it: "Is this a scam?"."""
     head = _FIRST_LINE.match(text)
     if head is None or not anywhere("asks_of_text").search(text, 0, head.end("head")):
         return
@@ -158,7 +158,7 @@ def _below(text: str) -> Iterator[Mark]:
 
 
 def _above(text: str) -> Iterator[Mark]:
-    """Yield texts before the request to work on them. Such a request is at the end of the
+    """Yield the texts before a request to work on them. Such a request is at the end of the
     message.
     """
     match = anywhere("above").search(text)
@@ -188,18 +188,22 @@ def _above(text: str) -> Iterator[Mark]:
 
 _POINTERS = ("^", "<-", "←", "↑")
 _ANSWERED = ("answers_it", "asks_of_text")
-"""Requests under a text to answer or judge it; the second ones also right under it."""
+"""Requests under a text to answer or judge it. The second list also matches directly under the
+text.
+"""
 
 
 def _of_a_text() -> Sequence[Phrases]:
-    """Return the phrases of which every request under a text has one, unless it points at
+    """Return the phrases of which every request under a text has one, unless the request points at
     the text.
     """
     return (_WORK, *map(anywhere, _ANSWERED))
 
 
 def _names_the_text(last: str, work: re.Match[str], *, is_line: bool) -> bool:
-    """Return whether a request under a text is about that text: it names it, or names nothing."""
+    """Return whether a request under a text is about that text. It is if it names the text, or
+    names nothing.
+    """
     if anywhere("it").search(last, work.start()):
         return True
     return is_line and bool(work["work"]) and _is_bare(last[work.end("work") :])

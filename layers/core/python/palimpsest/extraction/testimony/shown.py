@@ -1,4 +1,4 @@
-"""Decides whether a message that a search found is its speaker's testimony."""
+"""Decides whether a message that a search found is testimony of its speaker."""
 
 from __future__ import annotations
 

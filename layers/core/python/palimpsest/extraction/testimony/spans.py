@@ -12,7 +12,7 @@ from palimpsest.privacy.secrets import secrets
 
 SpanClass = Literal["own", "material", "secret", "off_record"]
 GAP = "\n"
-"""Replaces other spans in the own text: the end of a line."""
+"""The text that replaces other spans in the own text: the end of a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def secret_spans(text: str) -> tuple[Span, ...]:
 
 
 def own_text(text: str, found: Iterable[Span]) -> str:
-    """Return the text with only the speaker's own spans. If all spans are own words, it is the text
+    """Return the text with only the speaker's own words. If all of it is own words, it is
     unchanged.
     """
     return "".join(text[span.start : span.end] if span.kind == "own" else GAP for span in found)

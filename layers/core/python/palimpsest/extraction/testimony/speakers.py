@@ -1,4 +1,6 @@
-"""Decides who stated a finding, by a message's name, a line's label, or "Bob says"."""
+"""Finds the speaker of a finding: by a message's name, a line's label, or words such as
+"Bob says".
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ def _report() -> re.Pattern[str]:
 
 
 def is_report(sentence: str) -> bool:
-    """Return whether a sentence begins with somebody's name who says something of themselves:
+    """Return whether a sentence begins with the name of somebody who says something of themselves:
     "Bogdan says he keeps bees".
     """
     report = _report().match(sentence.strip())
@@ -39,8 +41,9 @@ def is_report(sentence: str) -> bool:
 def speaker_of(
     finding: Finding, message: Message, *, user: str, names: Sequence[str] = ()
 ) -> str | None:
-    """Return the name of the person who says a finding's quote in a message; None if the message
-    names nobody else, so that the words are the user's. `names` are the names of the user.
+    """Return the name of the person who says a finding's quote in a message. Return None if the
+    message names nobody else, because the words are then the user's. `names` are the names of the
+    user.
     """
     text = text_of(message.chat)
     place = text.find(finding.quote.strip())
@@ -86,7 +89,9 @@ def _guest(text: str, *, user: str, names: Sequence[str]) -> str | None:
 
 
 def _owned(name: str) -> str:
-    """Return a pattern for something of a person: "Ada's", "von Ada", "d'Ada", "de Ada"."""
+    """Return a pattern for something that belongs to a person: "Ada's", "von Ada", "d'Ada", "de
+    Ada".
+    """
     word = re.escape(name)
     return rf"(?i:\b{word}(?:['’]s|s)\b|\b(?:von|de|del?|of)\s+{word}\b|\bd['’]{word}\b)"  # noqa: RUF001
 
@@ -162,7 +167,9 @@ def attributed(
 
 
 def _of_no_person(finding: Finding, *, role: str) -> Finding:
-    """Return the finding as the words of the assistant or a tool. It moves no topic of the user."""
+    """Return the finding as the words of the assistant or a tool. It changes no topic of
+    the user.
+    """
     subject = role if finding.subject in (None, USER) else finding.subject
     topic = f"{role} {finding.topic}" if finding.topic else None
     return replace(finding, subject=subject, topic=topic, speaker=role)

@@ -1,5 +1,5 @@
-"""Finds the text below a sentence that asks to work on it or to judge it. Such a sentence is known
-by the kinds of words that it has, not by a phrase.
+"""Finds the text below a sentence that asks to work on it or to judge it. Such a sentence is
+recognized by the kinds of words in it, not by a phrase.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Strength = Literal["strong", "weak"]
 LONGEST_TASK = 200
 WORDS_OF_A_LABEL = 3
 MOST_PARAGRAPHS = 20
-"""Paragraphs at whose beginning a task is looked for."""
+"""The paragraphs at whose beginning a task is searched."""
 
 _PARAGRAPH = re.compile(r"(?:\A|(?<=\n\n))[ \t]*(?=\S)")
 _ENDS = re.compile(r"[?:]\s*$")
@@ -68,9 +68,9 @@ def _without_mark(text: str, start: int, end: int) -> int | None:
 
 
 def strength(sentence: str) -> Strength | None:
-    """Return how sure a sentence is a task about a text; None if it is none. A sentence in which
-    the speaker states something of themselves is none: "My spelling is bad". A task for later, or
-    with its text in quotation marks, is none.
+    """Return how surely a sentence is a task about a text; None if it isn't one. A sentence in
+    which the speaker states something of themselves is not a task: "My spelling is bad". Neither is
+    a task for later, or a task with its text in quotation marks.
     """
     if _is_label(sentence) or _states(sentence) or _has("deferred", sentence):
         return None
@@ -97,7 +97,7 @@ def _is_label(sentence: str) -> bool:
 
 
 def _works(sentence: str, *, names_it: bool) -> bool:
-    """Return whether a sentence asks to work on a text that it names, or on nothing that it names:
+    """Return whether a sentence asks to work on a text that it names, or names nothing to work on:
     "translate for my nan".
     """
     work = anywhere("work").search(sentence)
@@ -119,7 +119,9 @@ def _has(name: str, sentence: str) -> bool:
 
 
 def _states(sentence: str) -> bool:
-    """Return whether a sentence speaks of the speaker, except as somebody who asks."""
+    """Return whether a sentence speaks of the speaker in another role than as the person
+    who asks.
+    """
     asking = _asking().sub(lambda match: " " * len(match[0]), sentence)
     return anywhere("first_person").search(asking) is not None
 

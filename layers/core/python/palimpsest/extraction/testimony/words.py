@@ -1,6 +1,6 @@
 """The phrases that separate testimony from material, by language. They are read from the files in
-this folder at first use. A text is searched once for the beginnings of words. A pattern is tried
-only at words that begin like one of its phrases.
+this folder at first use. A text is searched once for the beginnings of words, and a pattern is
+tried only at words that begin like one of its phrases.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Phrases:
         return next(self.finditer(text, start, end), None)
 
     def search_before(self, text: str, end: int) -> re.Match[str] | None:
-        """Return the first match in the text as if it ended at a place."""
+        """Return the first match in the text up to a place, as if the text ended there."""
         if len(text) <= end:
             return self.search(text)
         places = _places_of(text, self._names)
@@ -109,12 +109,12 @@ class Phrases:
                 yield match
 
     def may_begin(self, text: str, start: int) -> bool:
-        """Return whether a word stands at a place, or after it, that begins as a phrase does."""
+        """Return whether a word at a place, or after it, begins like one of the phrases."""
         places = _places_of(text, self._names)
         return bool(places) and places[-1][0] >= start
 
     def begins_sentence(self, text: str, start: int, end: int) -> int | None:
-        """Return where the first sentence begins that opens with a match; None without one."""
+        """Return where the first sentence begins that opens with a match; None if there is none."""
         for match in self.finditer(text, start, end):
             lead = lead_of_sentence(text, match.start())
             if lead is not None:
@@ -174,8 +174,8 @@ def _of_several(text: str, names: tuple[str, ...]) -> Sequence[tuple[int, str]]:
 
 @lru_cache(maxsize=16)
 def _places(text: str) -> Mapping[str, Sequence[tuple[int, str]]]:
-    """By name of phrases: the places of words that begin like one of them, with their first
-    letters.
+    """Return the places of words that begin like a phrase, with their first letters, by the
+    phrase's name.
     """
     places: dict[str, list[tuple[int, str]]] = {}
     for match in _WORD.finditer(text):
@@ -196,12 +196,12 @@ def _word(match: re.Match[str]) -> str:
 
 @lru_cache(maxsize=8192)
 def _names_of(word: str) -> frozenset[str]:
-    """Return the names that have phrases that begin as a word does."""
+    """Return the names of phrases that begin like a word."""
     return frozenset(name for several in _begun_by(word) for name in several)
 
 
 def _begun_by(word: str) -> Iterator[Mapping[str, Sequence[int]]]:
-    """Yield the numbers of the phrases of each name that begin as a word does."""
+    """Return the numbers of the phrases of each name that begin like a word."""
     every = _by_beginning()
     for length in range(1, len(word) + 1):
         if word[:length] in every:
@@ -232,8 +232,8 @@ def _by_beginning() -> Mapping[str, Mapping[str, Sequence[int]]]:
 
 
 def beginnings(phrase: str) -> frozenset[str]:
-    """Return the possible beginnings of a match of a phrase: at most `BEGINNING` letters each, with
-    a blank after a whole word. One of them is empty if the phrase does not determine them.
+    """Return the possible beginnings of a match of a phrase. Each has at most `BEGINNING` letters,
+    with a blank after a whole word. One of them is empty if the phrase does not determine them.
     """
     return frozenset(_beginnings(phrase, ""))
 

@@ -41,8 +41,8 @@ _ENDS = " \t.!,;:-–—()\"'”“„"
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """A new value, and the old value if the user named it. `is_meant` is true if the words are
-    certainly a correction.
+    """A correction: a new value, and the old value if the user named it. `is_meant` is true if the
+    words are certainly a correction.
     """
 
     new: str
@@ -52,8 +52,8 @@ class Correction:
 
 @lru_cache(maxsize=256)
 def may_correct(text: str) -> bool:
-    """Return whether the text has a word or a mark of which each correction has one, apart from
-    stars.
+    """Return whether the text has one of the words and marks that occur in corrections. Corrections
+    that are marked by a star are the exception.
     """
     groups = groups_of(text)
     return (
@@ -98,7 +98,7 @@ def _weak() -> re.Pattern[str]:
 
 
 def without_signals(text: str) -> str:
-    """Return the text without opening words that say that something was wrong."""
+    """Return the text without opening words such as "no, that's wrong"."""
     if not may_correct(text) or not _MARKED.search(text, 0, FIRST_PART):
         return text
     if not begins_with(text, "signals", "openers") and not _SPEAKS.match(text):
@@ -132,7 +132,7 @@ def correction_of(text: str) -> Correction | None:
 
 
 def _with_signals(text: str) -> Correction | None:
-    """Return the correction in a text with a word that corrections have."""
+    """Return the correction in a text that has a word of corrections."""
     said = spoken(text)
     marked = after(_marked_signals(), said).strip(_ENDS)
     left = _after_clear_signals(text.strip())
@@ -165,7 +165,7 @@ def _bare_value() -> re.Pattern[str]:
 
 def _is_bare_value(text: str) -> bool:
     """Return whether the text is only a day, a time or a number. Right after a statement with
-    another such value it is a correction.
+    another such value, it is a correction.
     """
     said = text.strip(_ENDS)
     is_short = said.count(" ") < FEW_WORDS
@@ -193,17 +193,13 @@ def _excuse() -> re.Pattern[str]:
 
 
 def _without_excuses(text: str) -> str:
-    """Return the text without words at its end that say why the earlier ones were wrong: "fat
-    fingers".
-    """
+    """Return the text without an excuse at its end, such as "fat fingers"."""
     found = _excuse().search(text)
     return text[: found.start()].strip(_ENDS) if found else text
 
 
 def _is_whole_name(text: str) -> bool:
-    """Return whether a text that begins as a name says nothing besides: "Fiona called" is
-    no name.
-    """
+    """Return whether a text that begins as a name has nothing else. "Fiona called" isn't a name."""
     first, *others = text.split()
     if not first[0].isupper() or not others or _number().match(first):
         return True
@@ -220,7 +216,7 @@ def _last_clause() -> re.Pattern[str]:
 
 
 def _at_the_end(text: str, said: str) -> Correction | None:
-    """Return the correction whose value the last clause gives: "Actually the scale was off, it's
+    """Return the correction whose value is in the last clause: "Actually the scale was off, it's
     79".
     """
     if not _begins(text) and not _strong().match(text):
@@ -230,15 +226,17 @@ def _at_the_end(text: str, said: str) -> Correction | None:
 
 
 def _is_clear(lead: str) -> bool:
-    """Return whether the words before a value say clearly that something was wrong: a mark ends
-    them, or there are several.
+    """Return whether the words before a value clearly say that something was wrong. They do if a
+    mark ends them, or if they say so more than once.
     """
     said = lead.strip()
     return said[-1:] in _MARKS or len(_signal().findall(said)) > 1
 
 
 def _after_clear_signals(text: str) -> str | None:
-    """What a text says after words that clearly say that something was wrong; None without such."""
+    """Return the text after words that clearly say that something was wrong; None if there are no
+    such words.
+    """
     lead = _signals_first().match(text)
     if lead is None or not _signal().search(lead[0]):
         return None
@@ -264,7 +262,7 @@ def _is_dated(rest: str) -> bool:
 
 
 def begins_as_correction(text: str) -> tuple[str, str] | None:
-    """Return a correction at the beginning of a text, and what the text says after it."""
+    """Return the correction at the beginning of a text, and the text after it."""
     if "?" in text or not _PART.search(text) or not may_correct(text) or not _begins(text):
         return None
     for mark in _PART.finditer(text):
@@ -288,7 +286,7 @@ def _correction(match: re.Match[str]) -> Correction | None:
 
 
 def _is_value(text: str) -> bool:
-    """Return whether a text is short, and has a word that names something."""
+    """Return whether a text is short and has a word that names something."""
     found = words(text)
     return 0 < len(found) <= MOST_WORDS and any(
         word not in function_words() or word.isdigit() for word in found
@@ -309,8 +307,8 @@ _AFTER = r"(?<!\w){} ([A-ZÀ-Þ][\w'-]*(?: [A-ZÀ-Þ][\w'-]*)?)"
 
 
 def corrected(content: str, by: Correction) -> str | None:
-    """Return the content with the new value in the place of the old one; None if it has no such
-    place.
+    """Return the content with the new value in place of the old one; None if it has no place for
+    it.
     """
     placed = _placed().match(by.new.strip(_ENDS)) if by.old is None else None
     if placed and (found := re.search(_AFTER.format(placed["glue"]), content)):
@@ -327,7 +325,7 @@ def corrected(content: str, by: Correction) -> str | None:
 
 
 def _place_of(content: str, old: str) -> tuple[int, int] | None:
-    """Return where the old value is in the content."""
+    """Return the place of the old value in the content."""
     for text in dict.fromkeys((old, after(_glue(), old).strip(_ENDS))):
         found = re.search(rf"(?<!\w){re.escape(text)}(?!\w)", content, re.IGNORECASE)
         if text and found:
@@ -341,8 +339,8 @@ def _number() -> re.Pattern[str]:
 
 
 def _likely_place(content: str, new: str, by: Correction) -> tuple[int, int] | None:
-    """Return where the content has a value of the same shape as the new one: a number, a misspelled
-    word, a name, or the value of its topic.
+    """Return the place in the content where a value has the shape of the new one. The shapes are a
+    number, a misspelled word, a name, and the value of the content's topic.
     """
     tokens = list(_TOKEN.finditer(content))
     return next(
@@ -435,7 +433,7 @@ _COPULA = re.compile(
 
 
 def _tail(content: str, new: str) -> tuple[int, int] | None:
-    """The value after a verb such as "is", if it has as many words."""
+    """Return the value after a verb such as "is", if it has as many words as the new value."""
     found = _COPULA.match(content)
     if found is None or new[0].isupper():
         return None
@@ -470,7 +468,7 @@ def _begins(text: str) -> bool:
 
 
 def put_right(sentence: str) -> str:
-    """Return the sentence after its own correction is applied: "I live in Kiel, no, Bremen" is "I
+    """Return the sentence with its own correction applied: "I live in Kiel, no, Bremen" becomes "I
     live in Bremen".
     """
     if not may_correct(sentence) or not _MARKED.search(sentence, 0, len(sentence) - 1):

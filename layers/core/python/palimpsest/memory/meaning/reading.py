@@ -29,7 +29,7 @@ _DATES = re.compile(
 )  # that were written beside relative ones
 _REWRITTEN = re.compile(r"['’‘]|\b(?:user|any more|Im|cannot|hab|nen|ne)\b", re.IGNORECASE)
 _EVERYWHERE = frozenset({"i", "ich", "je", "j", "my", "that", "let", "should", "it", "c"})
-"""Words that begin too many sentences. Phrases that begin with one are found by another word."""
+"""Words that begin too many sentences. Phrases that begin with them are found by another word."""
 _SINCE = re.compile(r"\b(?:since|seit|depuis|desde) [\w' ]{1,30}$", re.IGNORECASE)
 _TAIL = re.compile(r"(?:[\s,]+(?:btw|lol|haha|[:;]-?[()/D]+|<3|[\U0001f300-\U0001faff]+))+$")
 _LAST_OF_TAILS, _EMOJI = frozenset("wla()/D3"), "\U0001f300"
@@ -67,14 +67,14 @@ def shared(name: str) -> Any:
 
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
-    """Return the pattern with its pieces, for a text in any case."""
+    """Return the pattern with its pieces filled in, for a text in any case."""
     return re.compile(filled(PACKAGE, pattern), re.IGNORECASE)
 
 
 @cache
 def compiled_lower(pattern: str) -> re.Pattern[str]:
-    """Return the pattern with its pieces, for a text in lower case. A case-sensitive search takes a
-    fraction of the time.
+    """Return the pattern with its pieces filled in, for a text in lower case. A case-sensitive
+    search takes a fraction of the time.
     """
     return re.compile(_CAPITALS.sub(lambda found: found[0].lower(), filled(PACKAGE, pattern)))
 
@@ -85,7 +85,7 @@ SLOT_FORMS: Final = ("slots", "many", "each")
 @cache
 def _groups() -> tuple[Triggers, Mapping[str, tuple[int, int]]]:
     """Return the triggers of all groups in one structure, so that a sentence is searched once. For
-    each group: where its patterns begin, and a mask with a bit for each pattern.
+    each group, also return where its patterns begin, and a mask with a bit for each pattern.
     """
     leaning = [file["leaning"] for file in word_files(PACKAGE).values() if "leaning" in file]
     groups: dict[str, list[list[str]]] = {
@@ -103,7 +103,7 @@ def _groups() -> tuple[Triggers, Mapping[str, tuple[int, int]]]:
 
 
 def slot_entries() -> list[tuple[str, str, Any]]:
-    """Return the phrases that give a topic a value: each with its form and the topic's name."""
+    """Return the phrases that give a topic a value, each with its form and the topic's name."""
     return [
         (form, name, entry)
         for form in SLOT_FORMS
@@ -121,7 +121,7 @@ def candidates(group: str, text: str) -> Sequence[int]:
 @lru_cache(maxsize=256)  # each reader of a sentence asks whether it has anything to read
 def groups_of(text: str) -> Mapping[str, Sequence[int]]:
     """Return the groups with a pattern that may match the text, each with the numbers of these
-    patterns. A text without groups needs no reader.
+    patterns. A text without groups needs no further reading.
     """
     found = _groups()[0].mask(text)
     return _divided(found) if found else {}
@@ -164,8 +164,8 @@ def begins_with(text: str, *names: str) -> bool:
 
 
 def triggers(entry: Any) -> list[str]:
-    """Return words of which every match of an entry contains one. Patterns in a list of words have
-    no such words, so only their beginnings count.
+    """Return words of which every match of an entry contains at least one. The patterns in a list
+    of words have no such words, so only their beginnings count.
     """
     return [
         trigger for word in filled_words(PACKAGE, entry["words"]) for trigger in _plain_words(word)
@@ -192,8 +192,8 @@ def first_words(phrase: str) -> list[str]:
 
 @cache
 def _rewrites() -> Sequence[tuple[re.Pattern[str], str, str]]:
-    """Return the short forms that are written out: a pattern, its full text, and letters that every
-    match has in lower case.
+    """Return the short forms that are written out. Each has a pattern, its full text, and letters
+    in lower case that every match has.
     """
     return [
         (re.compile(pattern, re.IGNORECASE), text, has)
@@ -207,8 +207,8 @@ def _restatements() -> Sequence[tuple[re.Pattern[str], str, str]]:
 
 
 def restated(said: str) -> str:
-    """Return a sentence that says what has changed, as one that says what is: "I switched my bank
-    to Monzo" as "my bank is Monzo".
+    """Return a sentence about a change as a sentence about the new state: "I switched my bank to
+    Monzo" becomes "my bank is Monzo".
     """
     lower = said.lower()
     for pattern, by, has in _restatements():
@@ -218,7 +218,7 @@ def restated(said: str) -> str:
 
 
 def after(pattern: re.Pattern[str], text: str) -> str:
-    """Return the text without a match of the pattern at its beginning."""
+    """Return the text without the match of the pattern at its beginning."""
     found = pattern.match(text)
     return text[found.end() :] if found else text
 
@@ -245,7 +245,7 @@ def spoken(text: str) -> str:
 
 
 def is_rewritten(text: str) -> bool:
-    """Return whether a text may have something that is written out."""
+    """Return whether a text may have short forms to write out."""
     return _may_be_rewritten(lowered(text)) and _REWRITTEN.search(text) is not None
 
 
@@ -280,7 +280,7 @@ def _times() -> re.Pattern[str]:
 
 @cache
 def _words_of_times() -> frozenset[str]:
-    """Return words of which every text with a time has one, unless it has a number."""
+    """Return words of which every text with a time has at least one, unless it has a number."""
     phrases = [
         phrase
         for file in word_files(PACKAGE).values()
@@ -296,8 +296,8 @@ def _words_of_times() -> frozenset[str]:
 
 
 def _words_needed(phrase: str) -> Sequence[str]:
-    """Return words of which each match of a phrase has one. Of a plain phrase it is the longest
-    word.
+    """Return words of which each match of a phrase has at least one. For a plain phrase, this is
+    its longest word.
     """
     plain = _ANYTHING.sub("", phrase)
     found = _FIRST.findall(re.sub(r"(\w)\?", r"\1", plain))
@@ -368,22 +368,22 @@ def fields_of(text: str) -> frozenset[str]:
 
 
 def rests(one: str, other: str) -> tuple[str, str]:
-    """Return the rest of each word after their common beginning; both words as they are if that
-    beginning is too short.
+    """Return the rest of each word after their common beginning. If that beginning is too short,
+    return both words unchanged.
     """
     both = sum(takewhile(bool, map(eq, one, other)))
     return (one[both:], other[both:]) if both >= LEAST_SHARED else (one, other)
 
 
 def is_alike(one: str, other: str) -> bool:
-    """Return whether two folded words are forms of one word."""
+    """Return whether two folded words are forms of the same word."""
     ends = set(rests(one, other))
     is_number = one[:1].isdigit() and one.rstrip("s") == other.rstrip("s")
     return one == other or is_number or ends <= _INFLECTIONS or ends == {"", "n"}
 
 
 def is_meant_by(word: str, others: Sequence[str]) -> bool:
-    """Return whether one of the other words is a form of the word, or shares a class with it."""
+    """Return whether one of the other words is a form of the word, or is in the same class."""
     own = classes(word)
     return any(is_alike(word, other) or bool(own & classes(other)) for other in others)
 

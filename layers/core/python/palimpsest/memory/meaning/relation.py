@@ -1,5 +1,5 @@
-"""Tells what a new statement does to a known one: it repeats it, replaces it, ends it, or leaves
-it. The weights are learned from labelled pairs (`make relate`) and lie in `relation.json`.
+"""Decides whether a new statement repeats, replaces or ends a known one, or leaves it unchanged.
+The weights are learned from labelled pairs (`make relate`) and lie in `relation.json`.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class RelationWeights:
 
 @dataclass(frozen=True, slots=True)
 class LeastLikely:
-    """From which probability on a statement is taken to have a relation. One that states nothing by
-    itself needs `clearly`. `sounds` is the least sum of words that sound like a change, and
-    `sounds_clearly` that of one that states nothing by itself.
+    """The probability from which a statement counts as having a relation. A statement that states
+    nothing by itself needs `clearly`. `sounds` is the least sum of words that sound like a change.
+    For a statement that states nothing by itself, it is `sounds_clearly`.
     """
 
     changes: float
@@ -52,8 +52,8 @@ class LeastLikely:
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """The learned weights. `changes` reads a new statement alone, and tells whether it sounds like
-    a change of anything.
+    """The learned weights. `changes` reads a new statement alone, and says whether it sounds like a
+    change of anything.
     """
 
     replaces: RelationWeights

@@ -116,8 +116,9 @@ def _condition() -> re.Pattern[str]:
 
 
 def _readings(said: str) -> Iterator[str]:
-    """Yield the sentence, with what it says of a change as what is; then its last clause about the
-    user, if what comes before it is no condition.
+    """Yield the forms of a sentence in which a value may be found. The first form says what is
+    instead of what has changed. The second is the last clause about the user, unless a condition
+    comes before it.
     """
     yield restated(said)
     joint = _clause().search(said)
@@ -145,7 +146,7 @@ def _slot(phrase: _Phrase, match: re.Match[str], said: str) -> Slot | None:
 
 
 def singular(word: str) -> str:
-    """Return an English word without the ending of its plural."""
+    """Return an English word in the singular."""
     if word.endswith("ies") and len(word) > LEAST_PLURAL:
         return word[:-3] + "y"
     is_plural = word.endswith("s") and not word.endswith(("ss", "us", "is"))
@@ -170,8 +171,8 @@ def is_of_one_slot(one: str, other: str) -> bool:
 
 
 def means_the_same(one: str, other: str) -> bool:
-    """Return whether two statements give the same topic the same value, and say nothing different
-    besides.
+    """Return whether two statements give the same topic the same value, and do not differ
+    otherwise.
     """
     ours = slot_of(one)
     theirs = slot_of(other) if ours else None
@@ -198,8 +199,8 @@ _FORMS = frozenset(map(frozenset, (("", "s"), ("", "es"), ("", "ing"), ("e", "in
 
 
 def _is_among(word: str, others: Sequence[str]) -> bool:
-    """Return whether one of the words equals the word, is a plain form of it, or shares a class
-    with it.
+    """Return whether one of the words equals the word, is a plain form of it, or is in the same
+    class.
     """
     return any(
         word == other

@@ -33,8 +33,8 @@ _Pattern = re.Pattern[str]
 
 @cache
 def _patterns() -> Sequence[tuple[_Pattern, _Pattern, Sequence[_Pattern]]]:
-    """Return the patterns of each language: one of those for a beginning, one of those for any
-    place, and each of the latter.
+    """Return the patterns of each language: one for the beginning of a text, one for any place, and
+    the parts of the second one.
     """
     found = [file["leaning"] for file in word_files(PACKAGE).values() if "leaning" in file]
     return [_divided(leaning["patterns"]) for leaning in found]
@@ -86,7 +86,7 @@ def leans(text: str) -> bool:
 
 
 def _points(pattern: re.Pattern[str], text: str) -> bool:
-    """Return whether the first match of a pattern points at something that the text does
+    """Return whether the first match of a pattern refers to something that the text does
     not name.
     """
     found = pattern.search(text)
@@ -94,8 +94,8 @@ def _points(pattern: re.Pattern[str], text: str) -> bool:
 
 
 def _is_anchored(before: str) -> bool:
-    """Return whether the words before "it" in its sentence state something of the speaker that "it"
-    may mean: "I own a house in Nevada and I love it".
+    """Return whether the words before "it" in its sentence name something of the speaker's that
+    "it" may mean: "I own a house in Nevada and I love it".
     """
     own = _OWN_CLAUSE.match(before)
     return own is not None and len(content_terms(own["said"])) >= LEAST_NAMED
@@ -103,8 +103,6 @@ def _is_anchored(before: str) -> bool:
 
 @lru_cache(maxsize=64)
 def is_order(text: str) -> bool:
-    """Return whether the sentence tells the assistant to do something with the text or topic at
-    hand.
-    """
+    """Return whether the sentence asks the assistant to work on the text or topic at hand."""
     plain = _MARKER.sub("", text.replace("’", "'")).strip()
     return bool(_orders().match(plain)) and plain.count(" ") < SHORT
