@@ -100,7 +100,7 @@ def memory_store(table: str, jobs_table: str) -> Memories:
 
 @cache
 def blob_store(bucket: str) -> Blobs:
-    from palimpsest.engines.aws import S3Blobs
+    from palimpsest.engines.aws.blobs import S3Blobs
 
     return S3Blobs(bucket)
 
@@ -146,7 +146,7 @@ def model_key(environment: settings.ModelSettings) -> Secret:
 
 @cache
 def _stored_key(parameter: str) -> Secret:
-    from palimpsest.engines.aws import Parameter
+    from palimpsest.engines.aws.parameters import Parameter
 
     return Parameter(parameter)
 
@@ -310,7 +310,7 @@ def embeds_without_key(environment: settings.EmbeddingSettings) -> bool:
 
 @cache
 def _caching(environment: settings.EmbeddingSettings, function: str) -> Embedder:
-    from palimpsest.engines.aws import FunctionEmbedder
+    from palimpsest.engines.aws.functions import FunctionEmbedder
     from palimpsest.models.cached import CachingEmbedder
     from palimpsest.models.masked import MaskedEmbedder
 

@@ -44,7 +44,7 @@ class EmbedWorker:
 @cache
 def embed_worker() -> EmbedWorker:
     environment = settings.EmbedSettings.read()
-    from palimpsest.engines.aws import SqsVisibility
+    from palimpsest.engines.aws.queues import SqsVisibility
 
     sessions, jobs = session_store(environment.sessions_table)
     memories, clock = (
@@ -70,7 +70,7 @@ def embed_worker() -> EmbedWorker:
 @cache
 def reindex_worker() -> Worker:
     environment = settings.ReindexSettings.read()
-    from palimpsest.engines.aws import SqsVisibility
+    from palimpsest.engines.aws.queues import SqsVisibility
 
     sessions, jobs = session_store(environment.sessions_table)
     memories = memory_store(environment.memories_table, environment.sessions_table)

@@ -125,7 +125,8 @@ def queue_urls(environment: settings.JobQueueSettings, *, without: str = "") -> 
 @cache
 def dispatcher() -> Dispatch:
     environment = settings.DispatchSettings.read()
-    from palimpsest.engines.aws import EventBridge, SqsQueues
+    from palimpsest.engines.aws.events import EventBridge
+    from palimpsest.engines.aws.queues import SqsQueues
     from palimpsest.engines.dynamodb.streams import stream_record
 
     parked = environment.parked_queue_url
@@ -199,7 +200,7 @@ def sweeper() -> Sweep:
 @cache
 def _sweep() -> tuple[Router, Sweep]:
     environment = settings.SweepSettings.read()
-    from palimpsest.engines.aws import SqsQueues
+    from palimpsest.engines.aws.queues import SqsQueues
     from palimpsest.models.tiktoken_counter import TiktokenCounter
 
     sessions, jobs = session_store(environment.sessions_table)
@@ -229,7 +230,7 @@ def _worker(
     url: str,
     jobs: Jobs,
 ) -> Worker:
-    from palimpsest.engines.aws import SqsQueues, SqsVisibility
+    from palimpsest.engines.aws.queues import SqsQueues, SqsVisibility
 
     own = SqsQueues({kind: url for kind, listed in KINDS.items() if listed.queue == queue})
     free_place = fair(own, environment, jobs).free_place
