@@ -33,7 +33,7 @@ from palimpsest.search.embed import Embed
 from palimpsest.search.ports import SearchIndex
 from palimpsest.service.parts import Models, Stores
 from palimpsest.service.service import Service
-from palimpsest.stores import Feed, OwnStores
+from palimpsest.stores import OwnStores
 from palimpsest.tenants.settings import TenantSettings
 from palimpsest.wiring.models import metered, token_counter
 from palimpsest.wiring.stores import graph_engine
@@ -117,9 +117,8 @@ def in_process(
     )
     workers, sweep = _workers(own, stores, chat=chat, tokens=tokens, clock=clock)
     embed = Embed(own.memories, own.sessions, index, vectors, clock)
-    return InProcess(
-        service, work=Work(own.feed, workers, sweep, embed, clock, unindexed=unindexed)
-    )
+    feed = WatchedFeed(own, user, embed)
+    return InProcess(service, work=Work(feed, workers, sweep, embed, clock, unindexed=unindexed))
 
 
 def _stores(
@@ -225,6 +224,27 @@ def _discard(index: EmbeddedIndex, folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
+@dataclass(frozen=True, slots=True)
+class WatchedFeed:
+    """The feed of `own` stores. If it has lost changes, everything of `user` is indexed anew."""
+
+    own: OwnStores
+    user: UserScope | None
+    embed: Embed
+
+    def jobs(self) -> Sequence[JobNotice]:
+        return self.own.feed.jobs()
+
+    def changes(self) -> Sequence[Changed]:
+        found = self.own.feed.changes()
+        if found is not None:
+            return found
+        if self.user is None:
+            return ()
+        self.embed.remove_stale(self.user)
+        return list(everything(self.own, self.user))
+
+
 class Work:
     """Does what queues, workers and schedule do on AWS. Safe for many threads. One thread works,
     and the others wait.
@@ -232,7 +252,7 @@ class Work:
 
     def __init__(
         self,
-        feed: Feed,
+        feed: WatchedFeed,
         workers: Sequence[Router],
         sweep: Callable[[], object],
         embed: Embed,

@@ -147,18 +147,18 @@ class LocalSessions:
     def remove(self, scope: SessionScope, *, first: int, last: int, whole: bool) -> int:
         removed = 0
         found = self._partition(scope)
-        seqs = [message.seq for message in found.messages.between(first, last)]
         for series in (found.messages, found.compactions):
             gone = REMOVED_AT_ONCE
             while gone == REMOVED_AT_ONCE:
                 with self.state.write("remove"):
+                    if series is found.messages:
+                        leaving = found.messages.between(first, last, limit=REMOVED_AT_ONCE)
+                        self._note_changes(scope, [message.seq for message in leaving])
                     gone = series.remove_between(first, last, limit=REMOVED_AT_ONCE)
                 removed += gone
         if whole:
             with self.state.write("remove"):
                 removed += _remove_old(found, last)
-        with self.state.write("note removed"):
-            self._note_changes(scope, seqs)
         return removed
 
     def reschedule(self, scope: SessionScope, settings: Settings, *, due_at: int | None) -> None:
