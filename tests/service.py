@@ -30,7 +30,7 @@ from palimpsest.service.parts import Models, Stores
 from palimpsest.service.service import Service as UseCases
 from palimpsest.tenants.settings import TenantSettings
 from palimpsest.vectors.ports import VectorStore
-from palimpsest.wiring.engines import graph_engine
+from palimpsest.wiring.stores import graph_engine
 from palimpsest.wiring.sweep import wire_sweep
 from palimpsest.wiring.workers import wire_extraction, wire_summarize
 from palimpsest_local.embedded.index import EmbeddedIndex

@@ -7,7 +7,7 @@ import boto3
 import pytest
 from moto import mock_aws
 from palimpsest.conversations.ports import Blobs
-from palimpsest.engines.aws import S3Blobs
+from palimpsest.engines.aws.blobs import S3Blobs
 from palimpsest.errors import Unavailable
 from palimpsest_local.stores.vectors import LocalBlobs
 
@@ -48,7 +48,7 @@ def test_keys_come_in_order_from_a_place_on_and_of_one_prefix_alone(blobs: Blobs
 def test_more_keys_than_a_page_holds_are_listed_and_removed(
     blobs: Blobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("palimpsest.engines.aws.KEYS_AT_ONCE", 10)
+    monkeypatch.setattr("palimpsest.engines.aws.blobs.KEYS_AT_ONCE", 10)
     for number in range(23):
         blobs.put(f"p/{number:06d}", b"-")
     blobs.put("q/1", b"stays")

@@ -11,7 +11,7 @@ from typing import Any, get_args
 import boto3
 import pytest
 from moto import mock_aws
-from palimpsest.engines.aws import SqsQueues, SqsVisibility
+from palimpsest.engines.aws.queues import SqsQueues, SqsVisibility
 from palimpsest.errors import Unavailable
 from palimpsest.jobs.events import JobNotice, MessageChanged, RecordChanged
 from palimpsest.jobs.kinds import JobKind
