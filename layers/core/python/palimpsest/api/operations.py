@@ -27,7 +27,8 @@ RESOURCES: Mapping[Function, tuple[str, ...]] = {
         "resources.context",
         "resources.compactions",
         "resources.jobs",
-        "resources.tenant",
+        "resources.settings",
+        "resources.usage",
     ),
     "memories": (
         "resources.sessions.operations",
