@@ -23,8 +23,8 @@ GIVEN = ("service", "call")
 RESOURCES: Mapping[Function, tuple[str, ...]] = {
     "sessions": (
         "resources.sessions.operations",
-        "resources.messages",
-        "resources.context",
+        "resources.messages.operations",
+        "resources.context.operations",
         "resources.compactions",
         "resources.jobs",
         "resources.settings",
@@ -32,7 +32,7 @@ RESOURCES: Mapping[Function, tuple[str, ...]] = {
     ),
     "memories": (
         "resources.sessions.operations",
-        "resources.context",
+        "resources.context.operations",
         "resources.users",
         "resources.profile",
         "resources.transfer",
