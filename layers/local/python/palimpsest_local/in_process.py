@@ -19,7 +19,7 @@ from palimpsest.errors import PalimpsestError
 from palimpsest.extraction.model import ModelExtractor
 from palimpsest.jobs.attempts import MAX_TRIES
 from palimpsest.jobs.events import Changed, JobNotice, MessageChanged, RecordChanged
-from palimpsest.jobs.steps import Router
+from palimpsest.jobs.handling import Router
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.store import MemoryStore
 from palimpsest.models.cached import CachingEmbedder

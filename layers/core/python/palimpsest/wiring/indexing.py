@@ -11,8 +11,9 @@ from functools import cache
 from palimpsest import settings
 from palimpsest.clock import SystemClock
 from palimpsest.jobs.events import Changed, JobNotice
+from palimpsest.jobs.handling import CountedTries, Worker
 from palimpsest.jobs.ports import Hide
-from palimpsest.jobs.steps import CountedTries, RestartSteps, UserSteps, Worker
+from palimpsest.jobs.steps import RestartSteps, UserSteps
 from palimpsest.models.ports import Embedder, Vector
 from palimpsest.search.embed import Embed
 from palimpsest.search.ports import SearchIndex

@@ -21,10 +21,10 @@ from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.extraction.step import ExtractChunk
 from palimpsest.graph.manage import GraphLimit
 from palimpsest.graph.read import ReadGraph
+from palimpsest.jobs.handling import CountedTries, Handling, Router, Worker
 from palimpsest.jobs.kinds import KINDS, JobKind, Queue
 from palimpsest.jobs.ports import Jobs, Queues
 from palimpsest.jobs.shares import FairQueues
-from palimpsest.jobs.steps import CountedTries, Handling, Router, Worker
 from palimpsest.memory.decisions import is_near
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.remember import Remember
