@@ -209,6 +209,20 @@ def test_all_messages_of_a_batch_are_hidden_and_a_message_that_is_gone_is_notice
 
 
 @mock_aws
+def test_messages_are_hidden_by_calls_that_the_roles_of_both_places_allow() -> None:
+    sqs: Any = boto3.client("sqs")
+    url = sqs.create_queue(QueueName="embed")["QueueUrl"]
+    SqsQueues({"summarize": url}, parked_url=url).send([SUMMARIZE] * 2)
+    received = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10)["Messages"]
+    visibility, called = SqsVisibility(url), set()
+    visibility._sqs.meta.events.register(
+        "before-call.sqs", lambda model, **_: called.add(model.name)
+    )
+    visibility.hide(*[each["ReceiptHandle"] for each in received], seconds=5)
+    assert called == {"ChangeMessageVisibility"}
+
+
+@mock_aws
 def test_the_message_of_a_killed_worker_comes_back_when_it_must_have_ended(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
