@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from palimpsest import tracing
-from palimpsest.errors import Unavailable
 from palimpsest.jobs.events import Changed, Happened, JobNotice
 from palimpsest.jobs.kinds import JobKind
 
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
 from palimpsest.engines.aws.client import answering, client
 
 MAX_HIDDEN_SECONDS = 11 * 3600  # SQS hides a message for 12 hours at most, counted from its receipt
-
-MOST_HIDDEN = 10  # messages in one call
 
 
 class _SqsClient:
@@ -97,17 +94,14 @@ class SqsVisibility(_SqsClient):
         self._queue_url = queue_url
 
     def hide(self, *receipt_handles: str, seconds: float) -> None:
-        """Hide received messages for this many seconds from now. Raises `Unavailable`."""
+        """Hide received messages for this many seconds from now. Raises `Unavailable`.
+
+        Each message is a call of its own. The local AWS asks for a right to the call for several
+        messages, which IAM does not know.
+        """
         hidden = min(max(0, round(seconds)), MAX_HIDDEN_SECONDS)
         with answering("The queue"):
-            for start in range(0, len(receipt_handles), MOST_HIDDEN):
-                self._hide(receipt_handles[start : start + MOST_HIDDEN], seconds=hidden)
-
-    def _hide(self, receipt_handles: Sequence[str], *, seconds: int) -> None:
-        entries: list[Any] = [
-            {"Id": str(number), "ReceiptHandle": handle, "VisibilityTimeout": seconds}
-            for number, handle in enumerate(receipt_handles)
-        ]
-        done = self._sqs.change_message_visibility_batch(QueueUrl=self._queue_url, Entries=entries)
-        if failed := done.get("Failed"):
-            raise Unavailable(f"The queue could not hide {len(failed)} messages. Try again.")
+            for handle in receipt_handles:
+                self._sqs.change_message_visibility(
+                    QueueUrl=self._queue_url, ReceiptHandle=handle, VisibilityTimeout=hidden
+                )
