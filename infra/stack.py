@@ -66,7 +66,7 @@ GOES_BACK_ON = ("ServerErrors", "Latency", "DeadLetters", "Parked", "StreamLag",
 """The alarms on which a canary goes back."""
 REQUEST_SECONDS = 29  # the HTTP API itself gives up after 30
 LINES = {"summarize": Line(seconds=90), "extract": Line(seconds=90), "sweep": Line(seconds=90)}
-INDEXING = {"embed": Line(seconds=60, batch=10, receives=50), "reindex": Line(seconds=90)}
+INDEXING = {"embed": Line(seconds=60, batch=10, receives=480), "reindex": Line(seconds=90)}
 """Queues of a stage with a search index. `embed` tries again for hours while the index or its model
 is unavailable.
 """

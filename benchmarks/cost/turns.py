@@ -91,7 +91,8 @@ class Service:
             raise RuntimeError(f"{name} failed: {failed}")
         for each in messages:
             self._sqs.delete_message(QueueUrl=url, ReceiptHandle=each["ReceiptHandle"])
-        self.counts[name]["sqs_requests"] += 2  # a receive and a delete of the batch
+        # a receive and a delete of the batch, and a worker hides each message as it begins
+        self.counts[name]["sqs_requests"] += 2 + len(messages)
         return True
 
     def _invoke(self, stage: str, function: str, given: Mapping[str, Any], *, meter: Meter) -> Any:

@@ -67,7 +67,7 @@ def _rows(middle: Mapping[str, float]) -> Iterator[Sequence[Cell]]:
 
 
 def _once(calls: Mapping[str, Call]) -> dict[str, float]:
-    """The milliseconds of each call."""
+    """Return the milliseconds of each call."""
     costs: dict[str, Cost] = {}
     for name, call in calls.items():
         time.sleep(REST)
@@ -76,7 +76,7 @@ def _once(calls: Mapping[str, Call]) -> dict[str, float]:
 
 
 def _turns(caller: Caller) -> Iterator[Mapping[str, Call]]:
-    """The calls of one turn after the other, in an order that changes."""
+    """Yield the calls of one turn after the other, in an order that changes."""
     user = f"user-{uuid.uuid4().hex}"
     facts = [
         {"type": "fact", "content": f"Colleague {number} has desk {number * 7}"}

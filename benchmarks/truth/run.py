@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from pathlib import Path
 
-from palimpsest.api.resources.messages import AppendRequest
+from palimpsest.api.resources.messages.shapes import AppendRequest
 from palimpsest.clock import FakeClock
 from palimpsest.memory.filters import MemoryFilter
 from palimpsest.models.ports import LanguageModel
@@ -20,6 +20,7 @@ from palimpsest.service.service import Service
 from palimpsest_local.in_process import in_process
 
 from benchmarks.report import Cell, Table, for_terminal
+from benchmarks.truth import long_talks
 from benchmarks.truth.form import (
     ANYBODY,
     BY_ANOTHER,
@@ -235,9 +236,10 @@ def failing(results: Sequence[Outcome]) -> list[str]:
 
 
 def tables() -> list[Table]:
-    """The tables over our own set, over the set of other voices, over ordinary people's, and over
-    the sets that were written later: without a model, and of the kinds that hold whatever a model
-    says, with one that believes all that it reads.
+    """Return the tables over our own set, over the set of other voices, over ordinary people's, and
+    over the sets that were written later: without a model, and of the kinds that hold whatever a
+    model says, with one that believes all that it reads. The last one counts wrong changes in long
+    talks.
     """
     named = {"our cases": [OURS], "in other voices": [VOICES]}
     later = {
@@ -256,7 +258,7 @@ def tables() -> list[Table]:
         )
         for name, folders in {**named, **later}.items()
     ]
-    return [*alone, *obeyed]
+    return [*alone, *obeyed, long_talks.table()]
 
 
 def obeyed_in(folders: Sequence[Path]) -> list[Case]:

@@ -1,5 +1,8 @@
 """The function for smoke tests. CodeDeploy calls it before a new version of a function gets
 traffic. It asks that version once, and tells CodeDeploy whether the answer is right.
+
+It has no layers and imports no library of ours. So it can report a release whose layers can't be
+loaded, and its rules stand in this file.
 """
 
 from __future__ import annotations
@@ -88,6 +91,6 @@ ASKED: dict[str, tuple[dict[str, Any], Callable[[Any], bool]]] = {
     "memories": (call("GET", "/v1/users/smoke-test/memories"), status(200)),
     **dict.fromkeys(WORKERS, (NO_WORK, lambda answer: answer == {"batchItemFailures": []})),
 }
-"""What each function is asked, and whether its answer is right. A worker is asked for no work: it
-must start and reach its settings. No call writes anything.
+"""The request to each function, and a check of its answer. A worker gets no work; it only has to
+start and find its settings. No call writes anything.
 """

@@ -29,7 +29,9 @@ Manifest = Mapping[str, Rows]
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How many rows of a table are as in the manifest, differ, are missing, or are not in it."""
+    """How many rows of a table are equal to the manifest, differ from it, are missing, or are not
+    in it.
+    """
 
     same: int
     differing: int
@@ -79,7 +81,7 @@ def _digest(*values: Any) -> str:
 
 
 def _ordered(value: Any) -> Any:
-    """The value with sets in one order. DynamoDB returns their elements in any."""
+    """Return the value with sets in one order. DynamoDB returns their elements in any."""
     if isinstance(value, Mapping):
         return {
             name: sorted(each) if name in ("SS", "NS", "BS") else _ordered(each)
@@ -99,7 +101,7 @@ def write(manifest: Manifest, file: Path) -> None:
 
 
 def read(file: Path) -> Manifest:
-    """Return the manifest in a file. Raises `SystemExit` if it holds none."""
+    """Return the manifest in a file. Raises `SystemExit` if the file is not a manifest."""
     try:
         with gzip.open(file, "rt") as kept:
             return _parsed(kept)

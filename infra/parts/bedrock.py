@@ -27,7 +27,7 @@ def grant_chat(role: iam.Role, models: Iterable[str], bedrock: Bedrock) -> None:
 
 
 def grant_invoking(role: iam.Role, models: Iterable[str], bedrock: Bedrock) -> None:
-    """Let the role call those models, each answer at once."""
+    """Let the role call those models, with whole answers (no streams)."""
     stack = Stack.of(role)
     region = bedrock.region or stack.region
     named = dict.fromkeys(

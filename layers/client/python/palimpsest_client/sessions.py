@@ -1,4 +1,6 @@
-"""The operations on one session, as steps, and the turn, which is the next input of a model."""
+"""The operations on one session, as steps, and the turn, which is the next input of a model. The
+steps are described in `calls`.
+"""
 
 from __future__ import annotations
 
@@ -73,12 +75,12 @@ class SessionCalls:
         usage: Mapping[str, Any] | None = None,
         key: str | None = None,
     ) -> Steps[Appended]:
-        """Store 1 to 50 messages, all or none. With `context` (`{}` for the defaults) the answer
-        holds what comes next.
-        The same call with the same `key` stores nothing twice; nor do messages that each have an
-        `id`, without a key. With `if_last` only while that is the newest message. Raises
-        `HistoryMovedOn`. `usage` is what the model call used that made the messages: `model`,
-        `tokens_in`, `cached_tokens`, `written_tokens` and `tokens_out`.
+        """Store 1 to 50 messages, all or none. With `context` (`{}` for the defaults), the answer
+        holds the model's next input. Repeating the call with the same `key`, or with messages that
+        each have an `id`, stores nothing twice. With `if_last`, the messages are stored only if the
+        newest message has that number; otherwise raises `HistoryMovedOn`. `usage` is the usage of
+        the model call that made the messages: `model`, `tokens_in`, `cached_tokens`,
+        `written_tokens` and `tokens_out`.
         """
         sent = [message_of(message) for message in messages]
         body = {

@@ -1,4 +1,4 @@
-"""The operations on the whole tenant, as steps: its lists, settings and static facts."""
+"""The operations on the whole tenant, as steps (`calls`): its lists, settings and static facts."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class TenantCalls:
         return Listing(("usage",), "usage", {"by": by, **query}, limit)
 
     def static_facts(self, *, limit: int | None = None) -> Listing[StaticFact]:
-        """The tenant's statements to every agent, for all users."""
+        """Return the tenant's statements to every agent, for all users."""
         return Listing(("static-facts",), "static_facts", {}, limit)
 
     def static_fact(self, fact_id: str) -> Steps[StaticFact]:

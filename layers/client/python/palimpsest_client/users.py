@@ -1,4 +1,4 @@
-"""The operations on one user's memory, as steps."""
+"""The operations on one user's memory, as steps (`calls`)."""
 
 from __future__ import annotations
 
@@ -417,11 +417,16 @@ class UserCalls(GraphCalls):
         *,
         call_id: str | None = None,
         session: str | None = None,
+        identify: bool = False,
     ) -> Steps[ToolResult]:
-        """Answer a model's call of one of our tools with a message that can be appended as
-        it is.
+        """Answer a model's call of one of our tools with a message that can be appended as it is.
+        If `identify`, the answer of a search also has `recall_id` and `memory_ids` for `feedback`.
+        Leave both out of what a model is sent.
         """
-        body = {"arguments": arguments, "tool_call_id": call_id, "session_id": session}
+        body = {
+            "arguments": arguments, "tool_call_id": call_id, "session_id": session,
+            "identify": identify or None,
+        }  # fmt: skip
         return call("POST", "users", self.id, "tools", name, body=body)
 
     def erase(self, *, wait: float | None = None) -> Steps[JSON]:

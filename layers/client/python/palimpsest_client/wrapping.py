@@ -1,5 +1,5 @@
-"""Two lines that give a loop memory: a client of OpenAI's or Anthropic's SDK that sends contexts,
-not transcripts.
+"""Two lines that give a loop memory. They wrap a client of OpenAI's or Anthropic's SDK, so that it
+sends contexts instead of transcripts.
 
 client = wrap_openai(openai.OpenAI(), user="sarah")
 """
@@ -137,8 +137,8 @@ class _OpenAI:
 
     @staticmethod
     def counted(asked: Mapping[str, Any], *, host: str) -> dict[str, Any]:
-        """The same, with usage at the end of a stream, which the loop has not asked for. Some
-        compatible servers refuse options that they do not know.
+        """Return the model's input with a request for the usage at the end of a stream, which the
+        loop has not made. Some compatible servers refuse options that they do not know.
         """
         options = asked.get("stream_options")
         if not asked.get("stream") or options is not None or not _takes_keys(host):
@@ -147,7 +147,9 @@ class _OpenAI:
 
     @staticmethod
     def is_for_us(part: Any) -> bool:
-        """Whether a chunk only says the usage: a loop that has not asked for it expects none."""
+        """Return whether a chunk holds nothing but the usage. A loop that did not ask for the usage
+        expects no such chunk.
+        """
         return not part.choices and part.usage is not None
 
     form = "openai"
@@ -194,7 +196,9 @@ class _Anthropic:
 
     @staticmethod
     def counted(asked: Mapping[str, Any], *, host: str) -> dict[str, Any]:  # noqa: ARG004 - as OpenAI's
-        """Every stream of Anthropic's says its usage."""
+        """Return the model's input unchanged, because every stream of Anthropic's states
+        its usage.
+        """
         return dict(asked)
 
     @staticmethod
@@ -252,7 +256,7 @@ class Heard:
         return Turn(list(context["messages"]), [], context["memory_prompt"], context)
 
     def store(self, reply: Message, used: Used | None = None) -> Steps[None]:
-        """Keep what the model said, and count what the call used."""
+        """Remember the model's reply, and count the usage of the call."""
         if len(reply) > 1:
             yield from self._calls.append(reply, usage=used)
             self._learn([reply])
@@ -364,7 +368,7 @@ def _remember(wrapped: Any, resource: Any, name: str, api: Api, heard: Heard) ->
 
 
 def _nothing(_: Any) -> bool:
-    """A stream that hides no part."""
+    """Return a stream that hides no part."""
     return False
 
 

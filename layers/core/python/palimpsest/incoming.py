@@ -170,8 +170,8 @@ def json_object(text: str) -> dict[str, Any]:
 
 
 def read_json(text: str) -> Any:
-    """The value of a JSON text. Raises `BadRequest` (`invalid_json`) if it isn't JSON, is nested
-    too deep, or holds NaN or a number too large for a double. Raises `BadRequest`
+    """Return the value of a JSON text. Raises `BadRequest` (`invalid_json`) if it isn't JSON, is
+    nested too deep, or holds NaN or a number too large for a double. Raises `BadRequest`
     (`invalid_unicode`) for half a surrogate pair, which no store or model can hold.
     """
     try:

@@ -57,8 +57,8 @@ def begin(work: Callable[[], Made], *, until: float | None = None) -> Task[Made]
 
 
 def run_both(first: Callable[[], First], second: Callable[[], Second]) -> tuple[First, Second]:
-    """Do both at the same time and return both results. Raises the error of the one that fails. If
-    `second` fails, its error is raised at once, without waiting for `first`.
+    """Call `first` and `second` at the same time and return both results. Raises the error of the
+    call that fails. If `second` fails, its error is raised at once, without waiting for `first`.
     """
     task = begin(first)
     mine = second()

@@ -152,8 +152,8 @@ def current() -> str:
 
 
 def flush() -> None:
-    """Send the spans that have ended. A function calls it at the end of each event, because it may
-    be held still after that.
+    """Send the spans that have ended. A function calls it at the end of each event, because Lambda
+    may freeze the process after that.
     """
     if _PROCESS.tracer is not None:
         _PROCESS.tracer.flush()

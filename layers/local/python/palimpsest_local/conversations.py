@@ -82,7 +82,7 @@ class Conversations:
         return self._mine(session).configure(**fields)
 
     def sessions(self, **limits: Any) -> Iterator[ShownSession]:
-        """The user's sessions, newest first."""
+        """Yield the user's sessions, newest first."""
         return self.user.sessions(**limits)
 
     def extract(self, session: str) -> str | None:

@@ -213,12 +213,16 @@ class UserMemories(Conversations):
         *,
         tool_call_id: str | None = None,
         session: str | None = None,
+        identify: bool = False,
     ) -> ToolResult:
         """Answer a model's call of a tool with a tool message that can be appended as it is. With
-        `session`, which is the asking session, a search repeats nothing that is in its window.
+        `session`, which is the asking session, a search repeats nothing that is in its window. If
+        `identify`, the answer of a search also has `recall_id` and `memory_ids` for `feedback`.
         Raises `ToolNotFound`.
         """
-        return self.user.call_tool(name, arguments, call_id=tool_call_id, session=session)
+        return self.user.call_tool(
+            name, arguments, call_id=tool_call_id, session=session, identify=identify
+        )
 
     def static_facts(self) -> list[StaticFact]:
         """Return the facts that are stated for all users, by id. No conversation can change

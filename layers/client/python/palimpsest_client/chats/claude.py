@@ -16,8 +16,8 @@ def is_claude(row: Any) -> bool:
 
 
 def chat_of(row: Mapping[str, Any]) -> Chat:
-    """Return a conversation of the export. Of edited questions, the branch with the newest message
-    is read.
+    """Return a conversation of the export. If questions were edited, it is the branch with the
+    newest message.
     """
     given = [each for each in row["chat_messages"] if isinstance(each, Mapping)]
     shown = _branch(given, row.get("current_leaf_message_uuid"))

@@ -41,9 +41,9 @@ class _Line:
 def chats_of(
     text: str, *, name: str, speakers: Speakers, dates: DayOrder | None = None
 ) -> list[Chat]:
-    """Return the conversations of a text. If its messages have times, each conversation ends with a
-    silence of six hours. Raises `ValueError` if the text has no speakers, or if its days can be
-    read in two ways.
+    """Return the conversations of a text. If its messages have times, a silence of six hours ends a
+    conversation. Raises `ValueError` if the text has no speakers, or if its days can be read in two
+    ways.
     """
     lines = list(_lines(text))
     labels = _labels(lines, speakers)

@@ -103,8 +103,8 @@ def is_archive(file: Path) -> bool:
 
 
 def has_chats(path: str | PathLike[str]) -> bool:
-    """Return whether a file looks as if it had conversations, by its name or its first row. The
-    file of another kind may have memories.
+    """Return whether a file seems to have conversations, by its name or its first row. A file
+    without them may have memories.
     """
     file = Path(path)
     if file.suffix.lower() in TEXTS or zipfile.is_zipfile(file):

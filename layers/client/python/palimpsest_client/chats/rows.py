@@ -48,7 +48,9 @@ def _chat(session: str | None, given: Sequence[Any], speakers: Speakers, place: 
 
 
 def _read(given: Any, speakers: Speakers, place: str) -> JSON | None:
-    """Return a message as the service takes it. One of the chat API stays as it is."""
+    """Return a message in the form that the service accepts. A message of the chat API stays as it
+    is.
+    """
     if not isinstance(given, Mapping):
         raise ValueError(f"{place} is no message.")  # noqa: TRY004 - the file is wrong
     said_by = next((given[name] for name in SPEAKERS if isinstance(given.get(name), str)), None)

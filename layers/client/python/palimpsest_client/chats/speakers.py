@@ -1,4 +1,4 @@
-"""Tells by a speaker's name in a text whether the speaker is the user, an assistant, or another
+"""Decides by a speaker's name in a text whether the speaker is the user, an assistant, or another
 person.
 """
 

@@ -1,4 +1,4 @@
-"""Brings conversations from other products along: shows what a file holds, and stores it."""
+"""Imports conversations from other products. It shows the contents of a file, and stores them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ REFUSED = (errors.Conflict, errors.Invalid, errors.TooLarge)
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """How a file is to be read. `me` are names of the user in it, and `named` its speakers."""
+    """How to read a file. `me` are names of the user in it, and `named` its speakers."""
 
     me: Collection[str] = ()
     named: Collection[str] = ()

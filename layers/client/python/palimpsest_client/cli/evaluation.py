@@ -33,8 +33,8 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The memories that a question found, and the place (from 1) at which each expected one was
-    found first, or None if it was not found.
+    """The memories that a question found. For each expected memory, it has the place (from 1) at
+    which it was found first, or None if it was not found.
     """
 
     asked: Question

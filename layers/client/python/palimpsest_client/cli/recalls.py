@@ -12,7 +12,7 @@ from palimpsest_client.cli import shown
 from palimpsest_client.cli.options import AnyUser, AsJson, Most, User
 
 MOST_TERMS = 4
-"""The terms that are shown of a memory's rank."""
+"""How many terms of a memory's rank are shown."""
 
 
 def show(found: Mapping[str, Any]) -> None:

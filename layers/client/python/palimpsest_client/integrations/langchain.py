@@ -30,7 +30,9 @@ DESCRIPTION = (
     "before, or reference past interactions."
 )
 MOST_SESSIONS = 1_000
-"""The sessions whose last messages one process remembers. Of others they are read again."""
+"""How many sessions one process remembers the last messages of. The last messages of other sessions
+are read again.
+"""
 Who = str | Callable[[Any], str]
 
 

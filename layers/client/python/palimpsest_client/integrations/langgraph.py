@@ -199,7 +199,7 @@ class PalimpsestChatMessageHistory(BaseChatMessageHistory):
             return []
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """Store messages, up to 50 of them all or none. What the model's calls used that made them
+        """Store messages, up to 50 of them all or none. The usage of the model calls that made them
         is counted together.
         """
         used = summed(each for message in messages if (each := used_of(message)) is not None)
@@ -237,8 +237,8 @@ def _with_point(message: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def used_of(message: BaseMessage) -> Used | None:
-    """What the model call used that made the message, of which a prompt cache has served a part;
-    None if nobody says so.
+    """Return the usage of the model call that made the message, with the part that a prompt cache
+    served; None if the message does not state it.
     """
     told = getattr(message, "usage_metadata", None)
     if not told:

@@ -129,10 +129,10 @@ class PalimpsestMemoryBlock(BaseMemoryBlock[str]):
 
 
 class PalimpsestMemory(Memory):
-    """LlamaIndex's `Memory`. Every message that is put into it is stored at once by its
-    `PalimpsestMemoryBlock`s, however large the window is. Messages that leave the window are not
-    stored again. With `insert_method="user"`, the memories come with the user's newest message, so
-    that the prompt begins as the one before and a prompt cache can serve it.
+    """LlamaIndex's `Memory`. Its `PalimpsestMemoryBlock`s store every message as soon as it is put,
+    however large the window is. Messages that leave the window are not stored again. With
+    `insert_method="user"`, the memories come with the user's newest message. The prompt then begins
+    like the one before, and a prompt cache can serve it.
     """
 
     @classmethod
@@ -182,7 +182,7 @@ class ModelCalls(BaseEventHandler):
         return "PalimpsestModelCalls"
 
     def handle(self, event: BaseEvent, **_: Any) -> None:
-        """Keep what a call used, if its answer says so."""
+        """Remember the usage of a call, if its answer states it."""
         response = event.response if isinstance(event, LLMChatEndEvent) else None
         used = None if response is None else used_of_answer(_plain(response.raw))
         if response is None or used is None:

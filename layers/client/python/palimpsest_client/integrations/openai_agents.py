@@ -1,8 +1,4 @@
-"""A `Session` of the OpenAI Agents SDK: what a runner keeps of a conversation, stored for good.
-
-session = PalimpsestSession("s1", user="sarah")
-await Runner.run(agent, "Where do I live?", session=session, hooks=session.hooks)
-"""
+"""A `Session` of the OpenAI Agents SDK, which stores a runner's conversation for good."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ def give_back(calls: KeyedCalls, place: KeyedCall) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of an operation. `request` is the event as `guarded` returns it. `shows` tells whether
+    """A call of an operation. `request` is the event as `guarded` returns it. `shows` says whether
     the answer may contain stored text. `calls` stores keyed calls and places. `begun` is the value
     of time.monotonic() at the beginning. `places` lists the places to wait or to query that the
     call has taken.

@@ -177,7 +177,7 @@ def _headers(error: PalimpsestError, status: HTTPStatus) -> Mapping[str, str]:
 
 def challenge(event: Mapping[str, Any], error: Exception) -> dict[str, str]:
     """Return the `WWW-Authenticate` header for a refused call (RFC 6750), if the service takes
-    tokens. The header names the page that tells which issuer's tokens are taken (RFC 9728).
+    tokens. The header names the page with the issuer of these tokens (RFC 9728).
     """
     context = event["requestContext"]
     takes_tokens = ((context.get("authorizer") or {}).get("lambda") or {}).get("issuer")
@@ -221,8 +221,8 @@ def naming(name: str) -> Iterator[None]:
 
 
 def refusal_of(error: ValidationError) -> PalimpsestError:
-    """Return the error for a body that pydantic refused outside of a route. It is the same error
-    that a route gives.
+    """Return the error for a body that was validated outside of a route. It is the error that a
+    route gives for the same fault.
     """
     return refusal([{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors()])
 

@@ -23,7 +23,7 @@ BEFORE = "[The conversation began earlier.]"
 require a user message first.
 """
 EMPTY = "[empty]"
-"""The text of a message or result without text, because these APIs refuse an empty text."""
+"""The text of a message or result that has none, because these APIs refuse an empty text."""
 NAMED = frozenset({"user", "assistant"})
 """The roles whose messages may have the name of a speaker."""
 CACHE_CONTROL: Block = {"cache_control": {"type": "ephemeral"}}

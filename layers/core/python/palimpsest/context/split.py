@@ -56,7 +56,7 @@ class Kept:
     holds: Callable[[int], bool]
 
     def has(self, session: str, seq: int) -> bool:
-        """Whether this message of any session is among them."""
+        """Return whether this message, of any session, is among the kept ones."""
         return session == self.session and self.holds(seq)
 
     def shows(self, item: Item) -> bool:
@@ -112,7 +112,7 @@ def fit_split(
 @dataclass(frozen=True, slots=True)
 class _Parts:
     """Both parts of the memory, and the contents that they are made of. `needed` makes the part for
-    the question for another room.
+    the question again, for another amount of room.
     """
 
     contents: Sequence[BlockContent]
@@ -122,8 +122,8 @@ class _Parts:
 
     @property
     def lacks_the_answer(self) -> bool:
-        """Return whether the stable part has taken the room of the fact that fits the question
-        best.
+        """Return whether the stable part took so much room that the fact which fits the question
+        best is left out.
         """
         facts = (content.items for content in self.contents if content.block == "extractive")
         asked = (item.id for item in chain.from_iterable(facts) if item.is_asked_for)

@@ -349,9 +349,9 @@ def _is_derived(config: dict[str, Any]) -> bool:
 
 
 def stored(config: Strategy) -> dict[str, Any]:
-    """Return the fields of a configuration to store: those that were given, the strategy and the
-    budget, without other defaults. The retention of the session itself is left out, because it is
-    stored separately.
+    """Return the fields of a configuration to store: the given fields, the strategy and the budget,
+    without other defaults. The retention of the session itself is left out, because it is stored
+    separately.
     """
     given = config.model_dump(mode="json", exclude_unset=True)
     if RETENTION in given:

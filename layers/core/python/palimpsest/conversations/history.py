@@ -75,8 +75,8 @@ def window(sessions: Sessions, scope: SessionScope, head: Head) -> tuple[Message
 
 
 def _fitting(page: Sequence[Message]) -> int:
-    """Return the number of messages that go on one page. Their large contents have at most
-    `MOST_LARGE` bytes together. One message is always allowed.
+    """Return how many messages fit on one page. Their large contents have at most `MOST_LARGE`
+    bytes together. One message is always allowed.
     """
     size = 0
     for number, message in enumerate(page):

@@ -50,8 +50,8 @@ from palimpsest.tenants.settings import TenantSettings
 @dataclass(frozen=True, slots=True)
 class SessionRequest:
     """The configuration that a caller wants for a session: a system message, memory fields that
-    override the tenant's defaults, metadata, and the days that the session is kept after its last
-    activity (0 = for ever).
+    override the tenant's defaults, and metadata. `own_days` are the days for which the session is
+    kept after its last activity (0 = for ever).
     """
 
     system: Chat | None = None

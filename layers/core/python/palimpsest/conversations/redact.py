@@ -106,8 +106,8 @@ class Redact:
 
 
 def _with(head: Head, settings: Settings, old: Message, new: Message) -> tuple[Head, Settings]:
-    """Return the head and the settings with the weight of the new message in place of the old
-    one's.
+    """Return the head and the settings after a redaction: the weight of the new message replaces
+    that of the old one.
     """
     more = new.tokens - old.tokens
     is_in_window = old.seq >= head.window_start and old.role not in UNSHOWN_ROLES

@@ -126,7 +126,7 @@ def is_no_text(part: Mapping[str, Any]) -> bool:
 
 
 def named(part: Mapping[str, Any], seq: int) -> dict[str, Any]:
-    """Return a text that stands for an image, audio or a file."""
+    """Return a text that describes an image, audio or a file in its place."""
     kind, given = KINDS_OF_PARTS[part["type"]], part[part["type"]]
     data = str(given.get("url") or given.get("data") or given.get("file_data") or "")
     address, comma, encoded = data.partition(",")

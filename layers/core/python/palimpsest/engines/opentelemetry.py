@@ -1,5 +1,5 @@
-"""The tracer on OpenTelemetry's SDK, which sends spans to any collector that takes OTLP over HTTP,
-and to AWS X-Ray.
+"""The tracer on OpenTelemetry's SDK. It sends spans to AWS X-Ray, or to any collector that takes
+OTLP over HTTP.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class _Noting:
 
 
 class OpenTelemetryTracer:
-    """Implements `Tracer`. It records `share` (0 to 1) of the traces that begin here. Of a trace
-    that a caller began, it records what the caller's flag says.
+    """Implements `Tracer`. It records `share` (0 to 1) of the traces that begin here. The caller's
+    flag decides about a trace that the caller began.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class OpenTelemetryTracer:
         self._provider.force_flush(int(SECONDS * 1_000))
 
     def _context(self, parent: str) -> Context | None:
-        """Return the context that the parent names. None is for the present one."""
+        """Return the context that the parent names, or the present context if there is none."""
         return self._propagator.extract({HEADER: parent}) if self._span_of(parent) else None
 
     def _span_of(self, traceparent: str) -> SpanContext | None:

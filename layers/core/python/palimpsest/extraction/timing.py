@@ -39,8 +39,8 @@ class Timing:
 
 
 def timed(finding: Finding, *, at: date) -> Timing:
-    """The finding with its time, counted from the day on which it was said. A plan for a later day
-    is stored as an event. Its topic changes when somebody says that it has happened.
+    """Return the finding with its time, counted from the day on which it was said. A plan for a
+    later day is stored as an event. Its topic changes when somebody says that it has happened.
     """
     if finding.type == "instruction":
         return Timing(finding)
@@ -59,7 +59,7 @@ def timed(finding: Finding, *, at: date) -> Timing:
 
 
 def _given(finding: Finding) -> Moment | None:
-    """The time that a model gives."""
+    """Return the time that a model gives."""
     for text, is_limit in ((finding.due_at, True), (finding.occurs_at, False)):
         found = _DAY.match(text or "")
         try:

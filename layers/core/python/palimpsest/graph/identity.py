@@ -21,8 +21,9 @@ def unified(stored: Iterable[Entity]) -> tuple[list[Entity], Names]:
     is listed under an id that was made from its name. Of two ids of the same kind, the
     alphabetically first counts.
 
-    The properties of the parts are joined, and of two values the later one counts. The entity began
-    with the first of its parts. It has ended if all of its parts have.
+    The properties of the parts are joined. If two parts have different values of a property, the
+    later value counts. The entity began with the first of its parts. It has ended if all of its
+    parts have.
     """
     groups: dict[tuple[str, str], list[Entity]] = defaultdict(list)
     for entity in stored:

@@ -63,7 +63,7 @@ class ReadGraph:
         self._lock = threading.Lock()
 
     def __call__(self, scope: UserScope) -> Graph:
-        """The user's graph as it is stored now. Raises `Unavailable`."""
+        """Return the user's graph as it is stored now. Raises `Unavailable`."""
         user, now = self._memories.user(scope), milliseconds(self._clock.now())
         with self._lock:
             cached = self._cache.get(scope)

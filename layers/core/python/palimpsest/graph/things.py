@@ -81,8 +81,8 @@ class Relationship:
 @dataclass(frozen=True, slots=True)
 class Relation:
     """A relationship that messages state between two people or things, which are given by name. The
-    name `user` stands for the user. If `single` is true, only one relationship of this type can be
-    valid at a time.
+    name `user` means the user. If `single` is true, only one relationship of this type can be valid
+    at a time.
     """
 
     start: str

@@ -39,8 +39,8 @@ UNKNOWN_FIELD = "unexpected_keyword_argument"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListPayload(Payload):
-    """How far a job has walked through a list: how many entries it has removed so far, in how many
-    messages it has hidden words, and where the next page begins.
+    """The progress of a job on a list: how many entries it has removed so far, in how many messages
+    it has hidden words, and where the next page begins.
     """
 
     forgotten: int = 0
@@ -61,7 +61,7 @@ class NewerPayload(Payload):
 
 
 def as_stored(payload: Payload) -> dict[str, Any]:
-    """The payload as a JSON object, without fields at their defaults.
+    """Return the payload as a JSON object, without fields at their defaults.
 
     Raises `DamagedJob` if a value does not have the form of its field, because `from_stored` could
     not read it.

@@ -22,7 +22,7 @@ MOST_SAID = 40
 """The number of texts of one memory of which digests are kept."""
 
 WHOLE = 10**9
-"""A position after the end of every text."""
+"""A position that lies after the end of every text."""
 
 Ranges = tuple[tuple[int, int], ...]
 _EDGES = "\"'“”„«»‘’`*-–—•> \t"  # noqa: RUF001 - marks of many scripts

@@ -42,7 +42,7 @@ def is_own_name(
 
 
 def signing(user: str, names: Sequence[str]) -> str:
-    """Return the name that stands for the user. It is the id if that is a name, else the first
+    """Return the name of the user for a reader. It is the id if the id is a name, else the first
     known name.
     """
     return user if _ID_IS_A_NAME.fullmatch(user) or not names else names[0]

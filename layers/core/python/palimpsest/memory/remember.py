@@ -212,8 +212,8 @@ class Remember:
         return Prepared(made, decided.commit, Room.of(self.memories, scope, most=most))
 
     def decided(self, scope: UserScope, statements: Sequence[Statement]) -> Sequence[Remembered]:
-        """What becomes of each statement, without the changes that this needs. Nothing is written.
-        Raises `Unavailable`.
+        """Return the outcome of each statement, without the changes that it needs. Nothing is
+        written. Raises `Unavailable`.
         """
         return self._decided(scope, statements).made
 

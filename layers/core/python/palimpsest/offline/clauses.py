@@ -120,13 +120,17 @@ _SUBJECTS = frozenset(
 
 
 def _has_subject(sentence: str) -> bool:
-    """Whether a sentence begins with a word that begins none without a subject."""
+    """Return whether the sentence has a subject. Its first word shows this, because each of these
+    words can only begin a sentence with a subject.
+    """
     first = sentence.split(None, 1)[:1]
     return not first or first[0].strip(",.").lower() in _SUBJECTS or "'" in first[0]
 
 
 def with_subject(sentence: str) -> str:
-    """The sentence with the subject that it leaves out: "Got a new car." as "I got a new car."."""
+    """Return the sentence with the subject that it leaves out: "Got a new car." becomes "I got a
+    new car.".
+    """
     if _has_subject(sentence) or (found := _pattern("elided").match(sentence)) is None:
         return sentence
     verb = found["i"] or found["ich"]

@@ -64,11 +64,13 @@ WORTH_REMEMBERING = (
 )
 PLAIN, OF_ONESELF, OF_WHO_ONE_IS, EVENT = 0.5, 0.6, 0.8, 0.65  # importance
 OF_A_SLOT = frozenset({"residence", "employer", "occupation", "department", "birthday"})
-"""The kinds of statements whose topic comes from the meaning of the whole statement, if that is
-known.
+"""The kinds of statements whose topic comes from the meaning of the whole statement, if that
+meaning is known.
 """
 MAY_LEAN = frozenset({"preference", "favorite", "task"})
-"""The kinds of statements that may need their conversation, as in "I prefer the second one"."""
+"""The kinds of statements that may be unclear without their conversation, as in "I prefer the
+second one".
+"""
 LEAST_QUOTE = 2  # letters or digits of a sentence that is quoted from a longer message
 FEWEST_WORDS, MOST_WORDS = 3, 25  # of a sentence that may change something
 FEW_WORDS = 4  # of a sentence that only names what the next one is about
@@ -155,13 +157,15 @@ def _corrects(whole: str, sentence: str) -> bool:
 
 
 def _can_be_quoted(sentence: str, message: Message) -> bool:
-    """Whether a sentence is long enough to be found again in its message."""
+    """Return whether a sentence is long enough to be found again in its message."""
     letters = sum(map(str.isalnum, sentence[:MOST_READ]))
     return letters >= LEAST_QUOTE or sentence.strip() == text_of(message.chat).strip()
 
 
 def _may_change(sentence: str) -> bool:
-    """Whether a sentence that states nothing of a known kind may replace or end what is known."""
+    """Return whether a sentence that states nothing of a known kind may replace or end a known
+    statement.
+    """
     if not FEWEST_WORDS <= sentence.count(" ") + 1 <= MOST_WORDS or is_question(sentence):
         return False
     if not learned().may_change(sentence, clearly=True) or is_in_jest(sentence):
@@ -170,19 +174,21 @@ def _may_change(sentence: str) -> bool:
 
 
 def _is_end(sentence: str, ended: Sequence[End]) -> bool:
-    """Whether a sentence says something by what it ends."""
+    """Return whether the sentence is a statement because of what ends in it."""
     return any(one.kind != "plain" for one in ended) or not says_nothing(sentence)
 
 
 def _cited(finding: Stated, seq: int, text: str | None, sentence: str) -> Finding:
-    """What the text states that was made of a sentence."""
+    """Return the finding with its message. If the text differs from the sentence that it was made
+    from, the sentence is the quote.
+    """
     if text is sentence:
         return finding(seqs=(seq,))
     return finding(seqs=(seq,), quote=sentence)
 
 
 def _plainly(sentence: str) -> str:
-    """The sentence without the words that say that something was wrong, if it states something of
+    """Return the sentence without words such as "no, that's wrong", if the rest states something of
     a known kind.
     """
     plain = without_signals(sentence)
@@ -214,7 +220,7 @@ def _with_what(sentence: str, before: Sequence[str]) -> str:
 
 
 def _depending(sentence: str, seq: int) -> Finding:
-    """Return the finding for a sentence that counts only for what it ends or corrects."""
+    """Return a finding that is stored only if it ends or corrects a known statement."""
     return Finding("fact", sentence, (seq,), sentence, subject="user", depends=True)
 
 
@@ -279,13 +285,15 @@ def _statement(text: str, day: date, *, quote: str) -> Stated | None:
 
 
 def _is_of_a_relative(kind: StatementKind, slot: Slot | None, text: str) -> bool:
-    """Whether an event in somebody's life gives a topic its value: "My dad moved to Truro."."""
+    """Return whether the text reports an event in a relative's life that gives a topic its value:
+    "My dad moved to Truro.".
+    """
     return slot is not None and kind.name == "life_event" and not ends_of(text)
 
 
 def _of_no_kind(text: str, day: date, *, quote: str, is_known: bool) -> Stated | None:
-    """Return the statement that a text of no known kind makes. `is_known` says that its topic is
-    known all the same.
+    """Return the statement that a text of no known kind makes. `is_known` is true if its topic is
+    known nevertheless.
     """
     bag = words(text)
     is_own, is_who = salience.is_own(text), tells_who_the_user_is(text)
@@ -325,7 +333,7 @@ def _relations(kind: StatementKind, matched: re.Match[str], text: str) -> Iterat
 
 
 def _topic(kind: StatementKind, match: re.Match[str]) -> str | None:
-    """Return the key of the topic, or None if the text names nothing that has one."""
+    """Return the key of the topic, or None if the text names nothing that has a topic."""
     if "what" not in match.groupdict():
         return kind.topic
     empty = words_that_name_nothing()
@@ -350,6 +358,6 @@ def _keywords(text: str) -> Sequence[str]:
 
 
 def states(sentence: str) -> Sequence[Statement]:
-    """Return the statements in a sentence of a user, as far as phrases show them."""
+    """Return the statements in a sentence of a user that phrases recognize."""
     found = (stated(seqs=()) for stated in _stated(sentence, date.min))
     return [Statement(each.content, each.topic, each.subject) for each in found]

@@ -100,5 +100,5 @@ def kind_of(text: str) -> tuple[StatementKind | None, re.Match[str] | None]:
 
 @cache
 def words_that_name_nothing() -> frozenset[str]:
-    """Return words that name nothing that can be liked or done."""
+    """Return words that do not name anything that can be liked or done."""
     return frozenset(entries(PACKAGE, "not_what"))

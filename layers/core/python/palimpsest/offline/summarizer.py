@@ -55,8 +55,8 @@ LEAST_KEY = 8
 LIKELY = 3  # times the room
 MOST_LINES, LINE_BYTES = 5_000, 32
 """If a text has more sentences than `MOST_LINES`, and more than one for each `LINE_BYTES` bytes,
-its shortest sentences are not rated. Conversations have no such texts. Without the limit, a
-megabyte of them would take several seconds.
+its shortest sentences are not rated. Ordinary conversations never have so many. Without the limit,
+a megabyte of them would take several seconds.
 """
 
 

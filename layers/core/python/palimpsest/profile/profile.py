@@ -145,9 +145,9 @@ def _holds(record: Record, kind: SectionKind, *, now: int) -> bool:
 
 def _place(record: Record, kind: SectionKind) -> Place:
     """Return the sort key of a record. Known topics come in the order of their file, people by
-    name, and tasks by day. After that, the more important record comes first. Of equally important
-    ones, records with a topic come first, by its key, then records without a topic by the time at
-    which they were said.
+    name, and tasks by day. After that, the more important record comes first. Among equally
+    important ones, records with a topic come first, by its key, then records without a topic by the
+    time at which they were said.
     """
     topic = record.topic_key or ""
     said = (0, 0) if topic else (record.valid_from, record.rank)

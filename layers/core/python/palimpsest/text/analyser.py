@@ -48,7 +48,7 @@ _RUN = re.compile(rf"([{_CJK}]+)|[^\s{_CJK}]+")
 
 @cache
 def function_words() -> frozenset[str]:
-    """Return the words of all languages that say how a question is put, not what it is about."""
+    """Return the words of all languages that form a question but do not say what it is about."""
     return frozenset(entries("palimpsest.text", "function_words"))
 
 
@@ -155,7 +155,7 @@ def content_terms(text: str) -> tuple[str, ...]:
 
 
 def document_terms(text: str) -> DocumentTerms:
-    """Return the terms of a text that a search index holds."""
+    """Return the terms under which a search index holds a text."""
     found = list(_split(folded(text[:MAX_INDEXED])))
     stems_of = _stems_of(found, _language(found))
     indexed: list[str] = []

@@ -62,12 +62,14 @@ def relative_dates(text: str, *, at: date) -> list[Dated]:
 
 
 def may_be_relative(text: str) -> bool:
-    """Whether a text has a word of which every relative date has one."""
+    """Return whether a text may have a relative date: whether it has one of the words that occur in
+    all of them.
+    """
     return bool(_triggers().mask(text))
 
 
 def with_places(text: str) -> str:
-    """The text in lower case. Each letter keeps its place."""
+    """Return the text in lower case. Each letter keeps its place."""
     return text.lower() if text.isascii() else "".join(letter.lower()[:1] for letter in text)
 
 
@@ -92,7 +94,7 @@ def _all(lower: str, at: date) -> Iterator[Dated]:
 
 @cache
 def _triggers() -> Triggers:
-    """The words of which every relative date has one."""
+    """Return words of which every relative date has at least one."""
     return Triggers([tuple(entries("palimpsest.text", "date_words"))], asked_together=True)
 
 

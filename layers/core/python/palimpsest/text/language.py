@@ -1,4 +1,4 @@
-"""Tells in which language a text is written, by its commonest words."""
+"""Recognizes the language of a text by its commonest words."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ ENGLISH: Final = "en"
 
 @cache
 def _common_words() -> Mapping[str, frozenset[str]]:
-    """Return the commonest words of each language that has a list of them. A word that is both an
-    English and another one ("was", "in") tells nothing.
+    """Return the commonest words of each language that has a list of them. A word that is common in
+    English and in another language ("was", "in") does not count.
     """
     files = word_files(PACKAGE)
     english = frozenset(files[ENGLISH]["function_words"])
@@ -32,8 +32,8 @@ def _common_words() -> Mapping[str, frozenset[str]]:
 
 
 def language_of(words: Collection[str]) -> str:
-    """Return the code of the language of a text with these folded words: the one that most of its
-    common words belong to. A text without common words counts as English.
+    """Return the code of the language of a text with these folded words. It is the language that
+    most of its common words belong to. A text without common words counts as English.
     """
     distinct = frozenset(words)
     counts = {language: len(distinct & common) for language, common in _common_words().items()}

@@ -61,7 +61,7 @@ themselves.
 
 @cache
 def _patterns() -> Sequence[re.Pattern[str]]:
-    """Return a pattern for each of the fields, for texts in lower case."""
+    """Return, for each of `FIELDS`, a pattern for texts in lower case."""
     return tuple(either(*patterns_by_writing(field)) for field in FIELDS)
 
 
@@ -71,7 +71,7 @@ def _triggers() -> Triggers:
 
 
 def _likely(sentence: str) -> Sequence[int]:
-    """Return the numbers of the fields that may have a word in the sentence."""
+    """Return the numbers of the `FIELDS` that may have a word in the sentence."""
     return _triggers().candidates(sentence)
 
 

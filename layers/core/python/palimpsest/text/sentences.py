@@ -243,7 +243,7 @@ def leans_on_a_question(sentence: str) -> bool:
 
 
 def tells_who_the_user_is(sentence: str) -> bool:
-    """Whether users say in it who they are or what they like."""
+    """Return whether users say in this sentence who they are or what they like."""
     likely = _who_triggers().candidates(sentence)
     return bool(likely) and any(_who_the_user_is()[number].search(sentence) for number in likely)
 

@@ -1,5 +1,5 @@
-"""Patterns that most texts do not match: a text without any of the pieces that every match has is
-told without the pattern.
+"""Patterns that few texts match. Most texts are ruled out without the pattern, because they lack a
+piece of text that every match contains.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ _PLAIN = re.compile(r"[a-zà-öø-ÿ0-9 =-]+", re.IGNORECASE)
 
 
 class Sought:
-    """A pattern that is read and compiled when it is first needed, and the pieces of text that are
-    in its matches. The pieces are derived from the pattern: a new word is known by itself.
+    """A pattern that is compiled at its first use. The pieces of text that its matches contain are
+    derived from the pattern, so a new word in the pattern needs no other change.
     """
 
     def __init__(self, pattern: str, flags: int = 0) -> None:
@@ -32,7 +32,7 @@ class Sought:
 
     @cached_property
     def needed(self) -> Sequence[Pieces]:
-        """Sets of pieces: each match has one of each set."""
+        """Sets of pieces. Each match contains at least one piece of each set."""
         return pieces_of(self._pattern)
 
     @cached_property
@@ -44,8 +44,8 @@ class Sought:
         return sorted({piece for form in self._forms for piece in chain(*form)})
 
     def may_match(self, text: str) -> bool:
-        """Whether the text has the pieces that a match has. The first texts are not looked at: a
-        cold start does not wait for the pieces.
+        """Return whether the text has the pieces of a match. The first texts always may match,
+        because deriving the pieces would delay a cold start.
         """
         if self._asked < ASKED_BEFORE:
             self._asked += 1
@@ -53,7 +53,7 @@ class Sought:
         return self.has_pieces(text)
 
     def has_pieces(self, text: str) -> bool:
-        """Whether the text has the pieces that a match has."""
+        """Return whether the text has the pieces of a match."""
         has = lowered(text).__contains__
         for pieces in self.needed:
             if not any(map(has, pieces)):
@@ -74,7 +74,7 @@ class Sought:
 
 
 class SoughtTogether:
-    """Several patterns: a text is looked at once for the pieces of all of them."""
+    """Several patterns. A text is searched once for the pieces of all of them."""
 
     def __init__(self, several: Sequence[Sought]) -> None:
         self._several = several
@@ -85,7 +85,7 @@ class SoughtTogether:
         return sorted({piece for each in self._several for piece in chain(*each.needed)})
 
     def likely(self, text: str) -> frozenset[Sought]:
-        """Those that may match the text; of the first texts, all."""
+        """Return the patterns that may match the text. For the first texts, return all."""
         if self._asked < ASKED_BEFORE:
             self._asked += 1
             return frozenset(self._several)
@@ -96,8 +96,8 @@ class SoughtTogether:
 
 
 class Stems:
-    """Parts of words in any case, as the alternatives of a pattern, none of them with a `|` of its
-    own. The plain ones, which most are, are looked for without a pattern.
+    """Parts of words in any case, written as the alternatives of a pattern. No alternative has a
+    `|` of its own. Most are plain text, which is found faster without a pattern.
     """
 
     def __init__(self, pattern: str) -> None:
@@ -117,6 +117,6 @@ class Stems:
         return self._source.split("|")
 
     def are_in(self, text: str) -> bool:
-        """Whether the text has one of them."""
+        """Return whether the text has one of the parts."""
         is_plain = any(map(lowered(text).__contains__, self._plain))
         return is_plain or self._others.search(text) is not None

@@ -61,7 +61,7 @@ def warm(build: Callable[[], object]) -> None:
 
 
 def _trace() -> None:
-    """Begin to trace, if the function is told to where. Nothing is loaded otherwise."""
+    """Begin to trace, if the settings name a tracer or a collector. Otherwise nothing is loaded."""
     from palimpsest import settings
 
     if not settings.is_traced():

@@ -84,7 +84,7 @@ class _Shelf(Generic[V]):
 
 
 class Rows(_Shelf[V], Shelf[K, V], Generic[K, V]):
-    """A shelf as a mapping. Each call asks the database."""
+    """A shelf as a mapping. Each access asks the database."""
 
     def __getitem__(self, key: K) -> V:
         for body in self._bodies(NAMED, name=_name_of(self._kind, key)):

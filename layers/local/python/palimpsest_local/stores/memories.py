@@ -346,8 +346,8 @@ class LocalMemories:
 
 
 def _holds(era: Era, commit: MemoryCommit) -> bool:
-    """Return whether the commit may be written: no new record exists, and nothing has another
-    version than was read.
+    """Return whether the commit may be written. It may if no new record exists, and nothing was
+    written since it was read.
     """
     read = (*commit.changed, *commit.removed)
     records = era.records.several(record.id for record in (*commit.new, *read))

@@ -25,9 +25,7 @@ REMOVED_AT_ONCE = 25
 
 
 class LocalSessions:
-    """`Sessions` in dictionaries. Safe for many threads. `LocalJobs` is made over its
-    `state`.
-    """
+    """`Sessions` in dictionaries. Safe for many threads. `LocalJobs` works on the same `state`."""
 
     def __init__(self, state: State | None = None, *, faults: Faults | None = None) -> None:
         self.state = state or (State() if faults is None else State(faults=faults))
@@ -149,18 +147,18 @@ class LocalSessions:
     def remove(self, scope: SessionScope, *, first: int, last: int, whole: bool) -> int:
         removed = 0
         found = self._partition(scope)
-        seqs = [message.seq for message in found.messages.between(first, last)]
         for series in (found.messages, found.compactions):
             gone = REMOVED_AT_ONCE
             while gone == REMOVED_AT_ONCE:
                 with self.state.write("remove"):
+                    if series is found.messages:
+                        leaving = found.messages.between(first, last, limit=REMOVED_AT_ONCE)
+                        self._note_changes(scope, [message.seq for message in leaving])
                     gone = series.remove_between(first, last, limit=REMOVED_AT_ONCE)
                 removed += gone
         if whole:
             with self.state.write("remove"):
                 removed += _remove_old(found, last)
-        with self.state.write("note removed"):
-            self._note_changes(scope, seqs)
         return removed
 
     def reschedule(self, scope: SessionScope, settings: Settings, *, due_at: int | None) -> None:
@@ -178,7 +176,7 @@ class LocalSessions:
         return self.state.partition(scope.tenant, scope.session)
 
     def _may_begin(self, scope: SessionScope, commit: Commit) -> bool:
-        """Return whether a session that begins is of its user's present epoch."""
+        """Return whether a session that begins belongs to its user's present epoch."""
         after = commit.after
         return not commit.begins or after.epoch == self.epoch(scope.owner.user(after.user))
 

@@ -116,13 +116,13 @@ class State:
         return self.shelves.shelf(CALLS)
 
     def usage_of(self, tenant: str) -> Shelf[Pair, Row]:
-        """The rows of a tenant's usage, by day and name."""
+        """Return the rows of a tenant's usage, by day and name."""
         return self.shelves.shelf(USAGE, tenant)
 
     @property
     def change_log(self) -> Series[NumberedChange]:
-        """The changes of which the search index must learn, numbered from 1. On AWS a stream
-        carries them.
+        """The changes from which the search index learns, numbered from 1. On AWS a stream carries
+        them.
         """
         return self.shelves.series(CHANGES)
 

@@ -17,8 +17,8 @@ from palimpsest.errors import BadRequest, NotFound
 PROFILE, MEMORY = "palimpsest://profile", "palimpsest://memories/"
 TEXT, JSON = "text/plain", "application/json"
 FRESH = {"ttlMs": 0, "cacheScope": "private"}
-"""Tells a client, since 2026-07-28, not to reuse what it read, because deleted memories must
-disappear at once.
+"""A mark since 2026-07-28 that forbids a client to reuse what it has read, because deleted memories
+must disappear at once.
 """
 NOT_FOUND_BEFORE = -32002
 """The error code for a resource that does not exist, in versions before 2026-07-28."""

@@ -82,8 +82,8 @@ class RpcFailure(TypedDict):
 
 
 class _Refused(Exception):
-    """A request that is answered with a JSON-RPC error. `data` is the error's additional data, for
-    errors to which the protocol adds some.
+    """A request that is answered with a JSON-RPC error. `data` is the error's additional data, if
+    the protocol defines some for it.
     """
 
     def __init__(self, code: int, message: str, data: Json | None = None) -> None:

@@ -40,7 +40,7 @@ class RecordRanking:
 
     records: tuple[Record, ...]
     earlier: tuple[Record, ...] = ()
-    """The records that were superseded."""
+    """The user's superseded records."""
     changed: frozenset[str] = frozenset()
     ended: tuple[tuple[Record, int], ...] = ()
     is_whole: bool = False
@@ -97,8 +97,8 @@ class RecordRanking:
     ) -> StableItems:
         """Return the records that were known at `since` (None: now), in an order that no question
         changes. The lines of the profile come first. Then all records follow, because a profile has
-        room for only a few. Times are epoch milliseconds. `most` is the limit (tokens) of what has
-        changed since then.
+        room for only a few. Times are epoch milliseconds. Changes since then may take at most
+        `most` tokens.
         """
         found = stable_records(
             self.records, self.earlier, user=user, since=since, now=now, most=most

@@ -39,8 +39,8 @@ RECORDS_BESIDE = 2  # times k hits are searched, because records show which mess
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """The messages that a search leaves out before it reads them: those that the context `shows`
-    anyway, and those that are `outdated`, if these are known.
+    """The messages that a search skips before it reads them: the messages that the context `shows`
+    anyway, and the `outdated` ones, if they are known.
     """
 
     shows: Shows | None
@@ -72,8 +72,9 @@ class VectorMemory:
         *,
         outdated: Callable[[], frozenset[Place] | None] | None = None,
     ) -> BlockContent:
-        """As `MemoryBlock` has it. `outdated` returns the messages that say a value which no longer
-        holds, if they are known (else None). The search then reads no records.
+        """Return the block's content, as `MemoryBlock.get` does. `outdated` returns the messages
+        that state an outdated value, or None if they are not known. If they are known, the search
+        reads no records.
         """
         if message is None or not message.strip():
             return BlockContent("vector")
@@ -96,8 +97,8 @@ class VectorMemory:
 
 
 def without_like_questions(items: Sequence[Item]) -> list[Item]:
-    """Return the items, without those of the user's questions that share most of their words with
-    an earlier one of them. One such question tells a model as much as five.
+    """Return the items without repeated questions of the user: questions that share most of their
+    words with an earlier one. One such question tells a model as much as five.
     """
     from palimpsest.text.sentences import words  # not at import, because no plain turn needs it
 

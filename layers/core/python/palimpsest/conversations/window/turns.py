@@ -71,7 +71,7 @@ T = TypeVar("T")
 
 
 def no_result(call_id: str) -> Chat:
-    """Return the tool message that stands for the missing result of a call."""
+    """Return the tool message that replaces the missing result of a call."""
     return {"role": "tool", "tool_call_id": call_id, "content": NO_RESULT}
 
 

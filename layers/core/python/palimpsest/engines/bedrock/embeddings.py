@@ -27,7 +27,7 @@ Texts = Sequence[str]
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """How models whose names begin alike are asked. A call takes `texts` texts of `most` bytes or
+    """The limits of a call to a family of models. A call takes `texts` texts of `most` bytes or
     `characters` characters.
     """
 
@@ -58,17 +58,19 @@ FAMILIES: Mapping[str, Family] = {
         96, 8_192, 2_048, _cohere_body, lambda said: said["embeddings"]
     ),
 }
-"""The models by how their names begin. Titan reads 8,192 tokens, of a byte at least."""
+"""The families of models, by the beginning of a model's name. Titan reads 8,192 tokens of at least
+one byte each.
+"""
 
 
 def family_of(model: str) -> Family | None:
-    """Return how a model of Bedrock is asked for vectors, or None if its name is none of those."""
+    """Return the family of a model of Bedrock, or None if its name belongs to no family."""
     return next((each for name, each in FAMILIES.items() if model.startswith(name)), None)
 
 
 class BedrockEmbedder:
-    """Implements `Embedder`. A model that takes one text a call is called for several texts at the
-    same time. `count` is called with the usage of the calls.
+    """Implements `Embedder`. If a model takes one text a call, several calls run at the same time.
+    `count` is called with the usage of the calls.
     """
 
     def __init__(
@@ -123,7 +125,7 @@ class BedrockEmbedder:
         return _Answer(vectors, _number(headers.get(TOKENS)))
 
     def _most_bytes(self, texts: Texts) -> int:
-        """The most that an answer may have. Some models repeat the texts in it."""
+        """Return the most bytes that an answer may have. Some models repeat the texts in it."""
         numbers = len(texts) * self._space.dimension
         return (numbers + 1_000) * BYTES_A_NUMBER + 6 * sum(map(len, texts))
 

@@ -1,4 +1,4 @@
-"""The region whose models are called, and the credentials for it."""
+"""The region and the credentials with which models are called."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ CONNECTIONS = 16  # as many texts are embedded at the same time, with a model of
 
 @dataclass(frozen=True, slots=True)
 class BedrockPlace:
-    """Where models of Bedrock are called. An empty `region` is the region of the process. `profile`
-    names a profile of this machine, whose credentials replace those of the process. `url` replaces
-    the addresses of Bedrock's services.
+    """The region and credentials for calls of Bedrock's models. An empty `region` is the region of
+    the process. `profile` names a profile of this machine, whose credentials replace those of the
+    process. `url` replaces the addresses of Bedrock's services.
     """
 
     region: str = ""

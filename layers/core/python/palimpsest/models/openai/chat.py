@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from palimpsest.errors import ModelFailed
+from palimpsest.models.calls import AnswersCalls, ModelCall
 from palimpsest.models.catalogue import cost, window_of
 from palimpsest.models.openai.client import (
     MAX_ANSWER_BYTES,
@@ -47,12 +48,10 @@ class _Asked:
     instructions: str
     text: str
     max_tokens: int
-    formats: Sequence[Format] = (
-        {},
-    )  # further fields of the request: ways to ask for the answer's form
+    formats: Sequence[Format]  # further fields of the request: ways to ask for the answer's form
 
 
-class OpenAIChatModel:
+class OpenAIChatModel(AnswersCalls):
     """Implements `ChatModel` and `JsonModel`. The first call imports the openai package, reads the
     key and connects.
 
@@ -82,25 +81,11 @@ class OpenAIChatModel:
         name = model or self._model
         return max(1, (window_of(name) or self._unknown_window) - thinking_room(name))
 
-    def complete(
-        self, *, instructions: str, text: str, max_tokens: int, model: str | None = None
-    ) -> Completion:
-        name = model or self._model
-        return self._completed(_Asked(name, instructions, text, max_tokens + thinking_room(name)))
-
-    def complete_json(
-        self,
-        *,
-        instructions: str,
-        text: str,
-        schema: Schema,
-        max_tokens: int,
-        model: str | None = None,
-    ) -> Completion:
-        name = model or self._model
-        return self._completed(
-            _Asked(name, instructions, text, max_tokens + thinking_room(name), _formats(schema))
-        )
+    def answer(self, call: ModelCall) -> Completion:
+        name = call.model or self._model
+        room = call.max_tokens + thinking_room(name)
+        formats = _formats(call.schema) if call.schema else ({},)
+        return self._completed(_Asked(name, call.instructions, call.text, room, formats))
 
     def _completed(self, asked: _Asked) -> Completion:
         try:

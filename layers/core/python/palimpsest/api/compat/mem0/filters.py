@@ -34,8 +34,8 @@ DEEPEST = 8
 @dataclass(frozen=True, slots=True)
 class MemorySelection:
     """The memories that a call asks for, all of one user. If `agent` or `run` is given, every
-    memory must have it. `tests` holds all conditions. `where` holds those that stores and indexes
-    can test; `is_narrower` tells that `tests` has more.
+    memory must have it. `tests` holds all conditions. `where` holds the conditions that stores and
+    indexes can test; `is_narrower` is true if `tests` has more.
     """
 
     user: str

@@ -347,7 +347,7 @@ def _listed(
 
 def _said(message: Json) -> str | None:
     """Return the text to remember of a message that is stored without inference; None for a system
-    message. Of a message in parts, only the texts are taken.
+    message. Only the texts of its parts are taken.
     """
     content = message.get("content")
     if message.get("role") == "system":

@@ -84,7 +84,7 @@ def list_entities(
 ) -> Json:
     """List entities.
 
-    List current entities, including those that have ended, ordered by id.
+    List current entities, ended ones included, ordered by id.
     """
     scope = call.user(user_id)
     listed = (scope.partition, "entities", type, name)
@@ -229,7 +229,7 @@ def list_relationships(
 ) -> Json:
     """List relationships.
 
-    List current relationships, including those that have ended, ordered by id.
+    List current relationships, ended ones included, ordered by id.
     """
     scope = call.user(user_id)
     listed = (scope.partition, "relationships", type, start, end)

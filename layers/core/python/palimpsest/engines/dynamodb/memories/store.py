@@ -72,9 +72,9 @@ class DynamoDbMemories(OneTable):
         return epoch
 
     def current(self, scope: UserScope) -> int:
-        """Return the number of current memories: the sum of the commits' gains plus the number of
-        memories from before gains were counted. The first call counts those earlier memories, and
-        stores their number unless another commit came in between.
+        """Return the number of current memories. It is the sum of the commits' gains and of the
+        memories that were stored before gains were counted. The first call counts those earlier
+        memories, and stores their number unless another commit came in between.
         """
         item = self._table.get(scope.partition, items.USER)
         if not item:

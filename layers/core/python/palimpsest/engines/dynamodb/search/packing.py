@@ -305,8 +305,8 @@ class _Lengths:
         self.costs = self.field.costs(set(self._of))
 
     def beside(self, pairs: Sequence[tuple[int, int]]) -> list[Posting]:
-        """Return the postings of these documents. Each pair is a document's number and the number
-        of times.
+        """Return the postings of documents. Each pair is a document's number and how often it has
+        the term.
         """
         of = self._of
         return [(number, times, of[number]) for number, times in pairs]

@@ -93,8 +93,8 @@ class Snapshot:
 
     @property
     def wants_packing(self) -> bool:
-        """Whether the tail should be packed. That is also so if the tail may have removed every
-        document of the segment, because the segment's words must then go.
+        """Whether the tail should be packed: it is long, or it may have removed every document of
+        the segment. In the second case the segment's words must go.
         """
         gone = sum(each is None for each in self.tail.values())
         is_long = len(self.tail) > max(SHORTEST, self.catalog.documents // SHARE)

@@ -185,8 +185,8 @@ TRACE = "trace"
 
 
 def traced(trace: str = "") -> Attributes:
-    """Return the attribute with the `traceparent` of the work that writes an item: that of `trace`,
-    or else of the present span. Without one there is no such attribute.
+    """Return the attribute with the `traceparent` of the work that writes an item. It is `trace`,
+    or else that of the present span. Without either, there is no such attribute.
     """
     found = trace or tracing.current()
     return {TRACE: text(found)} if found else {}
