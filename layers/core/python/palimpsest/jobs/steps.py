@@ -5,7 +5,7 @@ page, waits, gives up and restarts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from palimpsest.jobs.kinds import KINDS, Family, JobKind
 from palimpsest.jobs.payloads import ListPayload, Payload
 from palimpsest.jobs.ports import GivesUp, Hide, Jobs, Queues, Tries
 from palimpsest.retry import until_committed
-from palimpsest.scope import Scope
+from palimpsest.scope import Scope, UserScope
 
 Step = Callable[[JobNotice], None]
 
@@ -271,6 +271,11 @@ def counting(jobs: Jobs, job: Job) -> Iterator[None]:
         if failure.spent:
             jobs.spend(job, failure.spent)
         raise
+
+
+def no_calls_kept(job: Job, user: UserScope) -> AbstractContextManager[None]:  # noqa: ARG001
+    """Keep no model calls. Implements `KeepsCalls`."""
+    return nullcontext()
 
 
 @dataclass(frozen=True, slots=True)
