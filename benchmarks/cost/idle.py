@@ -128,7 +128,7 @@ def _notes(month: Month) -> Iterator[str]:
     yield (
         f"Counted in the synthesized template: a dashboard of {max(month.metrics)} metrics "
         f"({FREE_METRICS} are free),"
-        f" {month.alarms} metrics of alarms ({FREE_ALARMS} are free), {month.queues} queues that functions "
+        f" {month.alarms} alarms ({FREE_ALARMS} are free), {month.queues} queues that functions "
         f"poll."
     )
     yield (

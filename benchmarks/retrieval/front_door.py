@@ -14,7 +14,7 @@ from palimpsest.models.tiktoken_counter import TiktokenCounter
 from palimpsest.recall.search import Mode
 from palimpsest.service.parts import Models, Stores
 from palimpsest.service.service import Service
-from palimpsest.wiring.engines import graph_engine
+from palimpsest.wiring.stores import graph_engine
 from palimpsest_local.stores.jobs import LocalJobs, LocalKeyedCalls
 from palimpsest_local.stores.memories import LocalMemories
 from palimpsest_local.stores.state import State

@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 from unittest.mock import patch
 
-from palimpsest.api.resources.messages import AppendRequest
+from palimpsest.api.resources.messages.shapes import AppendRequest
 from palimpsest.clock import FakeClock
 from palimpsest.extraction import reconcile
 from palimpsest.memory.filters import MemoryFilter

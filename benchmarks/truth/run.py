@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from pathlib import Path
 
-from palimpsest.api.resources.messages import AppendRequest
+from palimpsest.api.resources.messages.shapes import AppendRequest
 from palimpsest.clock import FakeClock
 from palimpsest.memory.filters import MemoryFilter
 from palimpsest.models.ports import LanguageModel

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from infra import paths
+from infra.config import stage_named
 from tests.infra.conftest import Template
 
 PAGE = (paths.PROJECT / "docs" / "deploy.md").read_text(encoding="utf-8")
@@ -41,6 +44,13 @@ def test_the_page_counts_what_the_template_has(prod_on_tables: Template) -> None
         len(prod.of_type("AWS::SQS::Queue")),
         len(polled),
     ]
-    assert said(r"\| (\d+) alarms on") == [len(prod.of_type("AWS::CloudWatch::Alarm"))]
+    assert said(r"\| (\d+) alarms,") == [len(prod.of_type("AWS::CloudWatch::Alarm"))]
     memory = [each["MemorySize"] for each in prod.of_type("AWS::Lambda::Function").values()]
     assert f"{min(memory)} to {max(memory):,} MB" in PAGE
+
+
+@pytest.mark.parametrize("page", ["operations.md", "api.md", "troubleshooting.md"])
+def test_pages_say_how_many_refused_calls_get_a_problem(page: str) -> None:
+    text = (paths.PROJECT / "docs" / page).read_text(encoding="utf-8").lower()
+    assert stage_named("prod").sizes.refusals_answered == 20
+    assert re.search(r"twenty (refused |such )?calls a minute", text)

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from html import unescape
 from typing import Any
 
-from palimpsest.api.resources.messages import AppendRequest
+from palimpsest.api.resources.messages.shapes import AppendRequest
 from palimpsest.clock import FakeClock
 from palimpsest.memory.filters import MemoryFilter
 from palimpsest.memory.record import GRAPH

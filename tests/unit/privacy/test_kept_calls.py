@@ -106,7 +106,7 @@ def test_they_are_kept_for_seven_days_and_hidden_while_the_setting_is_off() -> N
 class Refusing(Parrot):
     """A model that answers with something that is not JSON, and then not at all."""
 
-    def complete_json(self, **asked: object) -> Completion:  # type: ignore[override]
+    def complete_json(self, **asked: object) -> Completion:
         self.read.append(str(asked["text"]))
         if len(self.read) > 1:
             raise ModelOutputInvalid("It refused.")

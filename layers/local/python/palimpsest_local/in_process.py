@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from palimpsest.clock import Clock, seconds
+from palimpsest.clock import Clock, SystemClock, seconds
 from palimpsest.conversations.overflow.model_summary import ModelSummarizer
 from palimpsest.errors import PalimpsestError
 from palimpsest.extraction.model import ModelExtractor
 from palimpsest.jobs.attempts import MAX_TRIES
 from palimpsest.jobs.events import Changed, JobNotice, MessageChanged, RecordChanged
-from palimpsest.jobs.steps import Router
+from palimpsest.jobs.handling import Router
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.store import MemoryStore
 from palimpsest.models.cached import CachingEmbedder
@@ -35,7 +35,8 @@ from palimpsest.service.parts import Models, Stores
 from palimpsest.service.service import Service
 from palimpsest.stores import OwnStores
 from palimpsest.tenants.settings import TenantSettings
-from palimpsest.wiring.engines import graph_engine, metered, system_clock, token_counter
+from palimpsest.wiring.models import metered, token_counter
+from palimpsest.wiring.stores import graph_engine
 from palimpsest.wiring.sweep import wire_sweep
 from palimpsest.wiring.workers import keeping_calls, wire_extraction, wire_summarize
 
@@ -88,7 +89,7 @@ def in_process(
     `embedder`, search compares words only. The search index is a file in a temporary folder, which
     is deleted together with the service.
     """
-    clock, tokens = clock or system_clock(), token_counter()
+    clock, tokens = clock or SystemClock(), token_counter()
     vectors = None if embedder is None else CachingEmbedder(MaskedEmbedder(embedder))
     has_data = own is not None or state is not None
     state = state or State()

@@ -10,7 +10,6 @@ from datetime import datetime
 from typing import Any, Literal
 
 from palimpsest.clock import Clock, seconds, stamp
-from palimpsest.conversations.admitted import admitted, holding_secrets
 from palimpsest.conversations.configuration import parsed
 from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.drafts import Batch, Draft, batch_of, numbered, open_calls_after
@@ -38,6 +37,7 @@ from palimpsest.conversations.overflow.eviction import Armed, OverflowResult, de
 from palimpsest.conversations.payloads import RemovalPayload
 from palimpsest.conversations.ports import HeadMoved, HidesOld, Opened, Sessions
 from palimpsest.conversations.schedule import ExtractionSchedule
+from palimpsest.conversations.secrets import admitted, holding_secrets
 from palimpsest.conversations.session import Commit, Head, IdempotencyKey, Settings
 from palimpsest.conversations.spoken import may_be_old
 from palimpsest.errors import Conflict, NotFound

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from palimpsest.graph.manage import ManageGraph
     from palimpsest.graph.read import QueryGraph, ReadGraph
     from palimpsest.jobs.kinds import Family
-    from palimpsest.jobs.steps import ReadJob, Restart, RetryJob
+    from palimpsest.jobs.requests import ReadJob, Restart, RetryJob
     from palimpsest.memory.burials import Stated
     from palimpsest.memory.history import ShowMemories
     from palimpsest.memory.manage import ManageMemories
@@ -204,7 +204,7 @@ class Service:
 
     @cached_property
     def read_job(self) -> ReadJob:
-        from palimpsest.jobs.steps import ReadJob
+        from palimpsest.jobs.requests import ReadJob
 
         return ReadJob(self.stores.jobs, self.clock)
 
@@ -223,7 +223,7 @@ class Service:
 
     @cached_property
     def retry_job(self) -> RetryJob:
-        from palimpsest.jobs.steps import RetryJob
+        from palimpsest.jobs.requests import RetryJob
 
         return RetryJob(self.stores.jobs, self._restarts(), self.clock)
 

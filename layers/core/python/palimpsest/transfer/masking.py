@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from palimpsest.conversations.message import Message
+from palimpsest.conversations.secrets import masked_chat, without_secrets
 from palimpsest.conversations.session import Compaction, Head, Settings
-from palimpsest.conversations.shared import masked_chat, without_secrets
 from palimpsest.memory.burials import WHOLE
 from palimpsest.privacy.secrets import masked
 from palimpsest.transfer.lines import Row, read

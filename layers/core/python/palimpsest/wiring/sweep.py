@@ -14,9 +14,11 @@ from palimpsest.conversations.ports import Blobs, Sessions
 from palimpsest.extraction.commit import Steps
 from palimpsest.extraction.failures import GiveUpExtraction, RestartExtraction, RetryExtraction
 from palimpsest.feedback.reviews import forget_reviews
+from palimpsest.jobs.handling import Handling, Router
 from palimpsest.jobs.kinds import Family, JobKind
 from palimpsest.jobs.ports import Jobs, Queues
-from palimpsest.jobs.steps import GiveUpStep, Handling, Restart, RestartSteps, Router, UserSteps
+from palimpsest.jobs.requests import Restart
+from palimpsest.jobs.steps import GiveUpStep, RestartSteps, UserSteps
 from palimpsest.memory.old_words import HideOldWords
 from palimpsest.memory.ports import Expiries, Memories
 from palimpsest.memory.remember import Remember

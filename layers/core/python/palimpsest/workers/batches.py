@@ -22,9 +22,9 @@ from palimpsest import tracing
 from palimpsest.errors import BadRequest, DamagedJob, ModelUnavailable, NewerJob, PalimpsestError
 from palimpsest.jobs.attempts import MAX_TRIES
 from palimpsest.jobs.events import Changed, JobNotice, MessageChanged, RecordChanged, Removed
+from palimpsest.jobs.handling import Worker
 from palimpsest.jobs.kinds import KIND, KINDS
 from palimpsest.jobs.ports import Hide
-from palimpsest.jobs.steps import Worker
 from palimpsest.models.ports import Vector
 from palimpsest.observability import logger
 from palimpsest.retry import back_off

@@ -23,14 +23,10 @@ from palimpsest.api.pages import (
     paged,
 )
 from palimpsest.api.resources.chat import Given
-from palimpsest.api.resources.context import (
-    Context,
-    ContextOptions,
-    WhyNoRoom,
-    answered_with_context,
-)
+from palimpsest.api.resources.context.answer import answered_with_context
+from palimpsest.api.resources.context.shapes import Context, ContextOptions, WhyNoRoom
 from palimpsest.api.resources.jobs import SequenceRange, accepted
-from palimpsest.api.resources.messages import carried
+from palimpsest.api.resources.messages.shown import carried
 from palimpsest.conversations.message import text_of
 from palimpsest.conversations.session import Compaction
 from palimpsest.jobs.job import Job

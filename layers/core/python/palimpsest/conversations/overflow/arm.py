@@ -23,7 +23,7 @@ from palimpsest.jobs.attempts import retry_delay
 from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import STUCK, Job
 from palimpsest.jobs.ports import Jobs
-from palimpsest.jobs.steps import ReadJob
+from palimpsest.jobs.requests import ReadJob
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, SessionScope
 

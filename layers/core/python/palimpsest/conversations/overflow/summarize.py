@@ -15,8 +15,8 @@ from palimpsest.conversations.message import UNSHOWN_ROLES, Chat, Message
 from palimpsest.conversations.overflow.arm import OverflowJobs, summarizing
 from palimpsest.conversations.overflow.eviction import step
 from palimpsest.conversations.ports import Sessions, Summarizer, Summary, SummaryRequest
+from palimpsest.conversations.secrets import without_secrets
 from palimpsest.conversations.session import Commit, Compaction, Head
-from palimpsest.conversations.shared import without_secrets
 from palimpsest.conversations.weight import weigh
 from palimpsest.conversations.window.fit import SUMMARY_SHARE
 from palimpsest.conversations.window.render import SummaryAs, summary_messages

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from palimpsest.engines.aws import answering
+from palimpsest.engines.aws.client import answering
 from palimpsest.engines.bedrock.place import BedrockPlace
 
 LASTS = timedelta(hours=1)

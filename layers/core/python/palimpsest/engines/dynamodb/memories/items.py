@@ -29,9 +29,11 @@ _LISTS_OF_BURIAL = ("topics", "said", "words", "values", "names", "distinct", "a
 _OF_BURIAL = ("at", "subject", "is_somebody", *_LISTS_OF_BURIAL)
 LAST_SEQ = 10**12 - 1
 LAST = "\U0010ffff"  # above every key of a topic
-_APART = frozenset({"id", "version", "index_state"})
+OPINIONS = "opinions"
+_APART = frozenset({"id", "version", "index_state", OPINIONS})
 """The fields of a record that are not in its body. They are stored in the key, as the guard of
-updates, and as an attribute that the stream filters by.
+updates, and as an attribute that the stream filters by. Release 0.1.0 refuses a body with a field
+that it does not know, and ignores an unknown attribute. So a newer field is an attribute too.
 """
 _DEFAULTS = {
     field.name: None if field.default is MISSING else field.default for field in fields(Record)
@@ -152,9 +154,12 @@ def created_key(scope: UserScope, place: str, *, owner: str) -> Item:
 
 def record_changes(record: Record) -> Attributes:
     """Return the attributes of a record that an update may change, except its version."""
-    return {
+    changes = {
         "index_state": text(record.index_state), "body": _record_body(record), **traced(),
     }  # fmt: skip
+    if record.opinions:
+        changes[OPINIONS] = {"L": [text(each) for each in record.opinions]}
+    return changes
 
 
 def _record_body(record: Record) -> dict[str, str]:
@@ -174,12 +179,16 @@ def record_of(item: Item) -> Record:
     found["source"] = source_of(found.get("source", {}))
     found |= {
         name: tuple(found[name])
-        for name in ("keywords", "queries", "also", "draws", "rests_on", "opinions")
+        for name in ("keywords", "queries", "also", "draws", "rests_on")
         if name in found
     }
     found["data"] = found["data"][0] if "data" in found else None
     return Record(
-        id=name_of(item), version=version_of(item), index_state=item["index_state"]["S"], **found
+        id=name_of(item),
+        version=version_of(item),
+        index_state=item["index_state"]["S"],
+        opinions=tuple(each["S"] for each in item.get(OPINIONS, {"L": ()})["L"]),
+        **found,
     )
 
 
