@@ -183,6 +183,8 @@ def page(steps: Sequence[Step], *, seconds: float) -> str:
     """Return the page about the local stack."""
     return f"""# Load
 
+Figures of decision [143](../adr/0143-a-storm.md).
+
 `make load` without a URL starts a local stack and calls it at rising rates. A call appends a message and gets its context. It is one of
 256 conversations of one user. Each rate is held for {seconds:g} seconds, and calls begin at their planned times, whether or not earlier calls have
 ended. The stack falls behind when it answers less than {KEPT_UP:.0%} of the calls in time, when 95 of 100 calls take {SLOW} times as long as at

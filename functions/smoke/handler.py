@@ -2,7 +2,7 @@
 traffic. It asks that version once, and tells CodeDeploy whether the answer is right.
 
 It has no layers and imports no library of ours. So it can report a release whose layers can't be
-loaded, and its rules stand in this file.
+loaded. That is why its rules are in this file.
 """
 
 from __future__ import annotations

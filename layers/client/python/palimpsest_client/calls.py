@@ -150,7 +150,7 @@ def call(
     out, and so are fields, except in a PATCH or PUT, where null has a meaning.
 
     A POST or PUT has a new key, or the given one, and keeps it in every repetition, so that it is
-    done only once. A lost request, or one that was refused because of load, is sent again after a
+    done only once. A request that was lost, or refused because of load, is sent again after a
     pause. The pause grows, unless the service names one. Repetition ends after `TRIES` requests or
     `PATIENCE` seconds.
 

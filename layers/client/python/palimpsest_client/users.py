@@ -421,7 +421,7 @@ class UserCalls(GraphCalls):
     ) -> Steps[ToolResult]:
         """Answer a model's call of one of our tools with a message that can be appended as it is.
         If `identify`, the answer of a search also has `recall_id` and `memory_ids` for `feedback`.
-        Leave both out of what a model is sent.
+        Do not send these two to a model.
         """
         body = {
             "arguments": arguments, "tool_call_id": call_id, "session_id": session,

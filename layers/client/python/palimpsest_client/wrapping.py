@@ -332,7 +332,7 @@ def _heard(wrapped: Any) -> Heard:
 
 
 def _remember(wrapped: Any, resource: Any, name: str, api: Api, heard: Heard) -> None:
-    """Replace the resource's method by one that remembers."""
+    """Replace the resource's method by a method that remembers."""
     original: Callable[..., Any] = getattr(resource, name)
     connection = wrapped.palimpsest._connection  # noqa: SLF001 - our own
     host = urlsplit(str(getattr(wrapped, "base_url", ""))).hostname or ""

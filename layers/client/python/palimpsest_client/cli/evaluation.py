@@ -80,7 +80,7 @@ def eval_(
     json_: AsJson = False,
 ) -> None:
     """Measure recall on your own questions: recall@k, MRR, and silence where nothing answers. No
-    model judges. Found memories are compared with those that you expect.
+    model judges. Found memories are compared with the expected ones.
     """
     asked = list(questions(file, user))
     memory = Palimpsest()

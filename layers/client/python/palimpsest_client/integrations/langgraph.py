@@ -54,10 +54,9 @@ class PalimpsestStore(BaseStore):
     """Stores each item as a memory of a user, with versions. Overwritten values stay in its
     history.
 
-    `user` is the user to whom all namespaces belong, or a function that returns the user of a
-    namespace. The function returns None for a prefix that several users share. A search with a
-    `query` finds by words and meaning, with scores. A search without one lists the newest items
-    first.
+    `user` is the user who owns all namespaces, or a function that returns the user of a namespace.
+    The function returns None for a prefix that several users share. A search with a `query` finds
+    by words and meaning, with scores. A search without one lists the newest items first.
     """
 
     def __init__(

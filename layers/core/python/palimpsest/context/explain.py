@@ -19,9 +19,9 @@ WHY_MEMORY: Mapping[BlockType, str] = {
 
 
 def trace(context: SessionContext) -> Json:
-    """Return the trace as JSON: the parts in order with their tokens, the tokens of the memory that
-    stays the same until the next compaction, the cuts within messages, and each part that was left
-    out with the reason.
+    """Return the trace as JSON. It has the parts in order with their tokens, and the tokens of the
+    memory that stays the same until the next compaction. It also has the cuts within messages, and
+    each part that was left out with the reason.
     """
     return {
         "strategy": context.config.strategy,

@@ -147,7 +147,7 @@ class IngestOutside:
         opened = self.append.sessions.open(scope, user=owner.user)
         begins: Beginning | None = None
         if opened.head is None or opened.head.is_gone(seconds(now)):
-            begins = self.append.beginning(scope, opened, user=owner.user, agent=agent, now=now)
+            begins = self.append.begin_session(scope, opened, user=owner.user, agent=agent, now=now)
             head = begins.head
         else:
             head = opened.head

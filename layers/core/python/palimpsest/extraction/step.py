@@ -208,7 +208,7 @@ class ExtractChunk:
 
     def _without_buried(self, job: Job, findings: _StepFindings) -> _StepFindings:
         """The findings without statements of memories that the user deleted after they were
-        said.
+        said, and without earlier values of the topics of such memories.
         """
         if not findings.findings:
             return findings
@@ -219,13 +219,10 @@ class ExtractChunk:
         times = {m.seq: milliseconds(said_at(m)) for m in findings.chunk.messages}
 
         def is_buried(finding: Finding) -> bool:
-            return buried.holds(
-                finding.content,
-                topic=finding.topic,
-                subject=finding.subject,
-                quote=finding.quote,
-                at=max(times[seq] for seq in finding.seqs),
-            )
+            said, at = finding.content, max(times[seq] for seq in finding.seqs)
+            about = {"topic": finding.topic, "subject": finding.subject}
+            is_said = buried.holds(said, quote=finding.quote, at=at, **about)
+            return is_said or buried.is_outdated(said, at=at, **about)
 
         left = tuple(finding for finding in findings.findings if not is_buried(finding))
         gone = len(findings.findings) - len(left)

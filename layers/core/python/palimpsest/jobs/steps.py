@@ -31,8 +31,8 @@ MOST_STEPS = 1_000  # after that the job fails, and is started again later
 
 
 class PageDone(NamedTuple):
-    """The result of one page: how many entries it removed, the cursor of the next page (None: this
-    was the last), and in how many messages it hid words.
+    """The result of one page. `forgotten` is how many entries it removed, and `hidden` in how many
+    messages it hid words. `after` is the cursor of the next page (None if this was the last one).
     """
 
     forgotten: int

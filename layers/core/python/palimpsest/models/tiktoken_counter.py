@@ -28,9 +28,9 @@ _ENDINGS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
 
 @dataclass(frozen=True, slots=True)
 class RankTable:
-    """The data of an encoding: the file of its ranks, the digest that tiktoken pins for that file,
-    the digest of the same table when sorted, and the pattern that splits a text into the parts that
-    are encoded separately.
+    """The data of an encoding. It has the file of its ranks, the digest that tiktoken pins for that
+    file, and the digest of the same table when sorted. The pattern splits a text into the parts
+    that are encoded separately.
     """
 
     file: str

@@ -59,9 +59,7 @@ from palimpsest.text.sentences import (
 METHOD: Method = "pattern"
 CAPACITY = 20_000  # tokens of one step
 MOST_READ = 16_000  # characters of one message, without its middle if it is longer
-WORTH_REMEMBERING = (
-    2.0  # for a sentence of no known kind: it is about oneself, or has names and numbers
-)
+WORTH_REMEMBERING = 2.0  # for a sentence of no known kind, about oneself or with names and numbers
 PLAIN, OF_ONESELF, OF_WHO_ONE_IS, EVENT = 0.5, 0.6, 0.8, 0.65  # importance
 OF_A_SLOT = frozenset({"residence", "employer", "occupation", "department", "birthday"})
 """The kinds of statements whose topic comes from the meaning of the whole statement, if that
@@ -174,7 +172,7 @@ def _may_change(sentence: str) -> bool:
 
 
 def _is_end(sentence: str, ended: Sequence[End]) -> bool:
-    """Return whether the sentence is a statement because of what ends in it."""
+    """Return whether the sentence is a statement because it says that something ended."""
     return any(one.kind != "plain" for one in ended) or not says_nothing(sentence)
 
 

@@ -80,8 +80,8 @@ class EmbedPlans:
         self._take_in_records(plan, records.values())
 
     def _take_in_records(self, plan: Plan, records: Iterable[Record]) -> None:
-        """Add records to the plan. Current records and those that have ended get documents. A
-        record that was replaced by another of its topic loses its document.
+        """Add records to the plan. Current and ended records get documents. A record that was
+        replaced by another of its topic loses its document.
         """
         every = tuple(records)
         topics = sorted({record.topic_key for record in every if record.topic_key})

@@ -1,5 +1,5 @@
-"""The rebuilding of the search index from the tables, page by page, while the service continues. At
-the end, the new index is the one that is read.
+"""Rebuilds the search index from the tables, page by page, while the service continues. At the end,
+searches read the new index.
 """
 
 from __future__ import annotations

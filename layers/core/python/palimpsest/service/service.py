@@ -14,6 +14,7 @@ from palimpsest.service.parts import Models, Stores
 if TYPE_CHECKING:
     from palimpsest.context.read import ReadContext
     from palimpsest.conversations.append import Append
+    from palimpsest.conversations.begin import BeginSession
     from palimpsest.conversations.contents import Contents
     from palimpsest.conversations.history import History
     from palimpsest.conversations.listing import ListJobs, ListSessions, SessionLimit
@@ -94,12 +95,17 @@ class Service:
             self.stores.tenants,
             self.tokens,
             self.clock,
-            self._limit,
+            self._begin_session,
             schedule,
             self._contents,
-            self.manage.setup,
             hides_old,
         )
+
+    @cached_property
+    def _begin_session(self) -> BeginSession:
+        from palimpsest.conversations.begin import BeginSession
+
+        return BeginSession(self.stores.tenants, self.tokens, self._limit, self.manage.setup)
 
     @cached_property
     def _hides_old(self) -> HideOldWords:

@@ -237,7 +237,7 @@ def _stems_of(found: Iterable[_Word], language: str) -> dict[str, tuple[str, ...
 def _stemmed(every: Iterable[str], language: str = ENGLISH) -> Iterator[tuple[str, str]]:
     from Stemmer import Stemmer  # not at import: a first request without words does not wait for it
 
-    stemmer = Stemmer(language, 0)  # one for each call: it is not safe between threads
+    stemmer = Stemmer(language, 0)  # one for each call, because threads may not share it
     for word in every:
         term = word[:MAX_WORD]
         yield word, str(stemmer.stemWord(term)) if term.isascii() else term

@@ -195,7 +195,7 @@ def _weight(piece: str) -> int:
 
 
 def _shortest(pieces: Pieces) -> Pieces:
-    """Return the pieces without those that contain a shorter piece."""
+    """Return the pieces without those in which a shorter piece occurs."""
     return frozenset(
         piece for piece in pieces if not any(map(piece.__contains__, pieces - {piece}))
     )

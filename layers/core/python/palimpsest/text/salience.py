@@ -30,8 +30,8 @@ LEAST_OWN = 1.0  # for such a sentence of few words, because it is worth remembe
 NOISY = 0.2  # share of characters that are neither letters, digits nor blanks: code, tables, data
 OFTEN = 0.2  # of all sentences: a word in more of them says nothing about the topic
 
-# What a pattern begins with decides its time: a letter, or one of a few, is looked for much faster
-# than all else.
+# The beginning of a pattern decides its time. A letter, or one of a few letters, is found much
+# faster than anything else.
 _NUMBER = re.compile(r"\d\d*+(?:[.,:/-]\d+)*")
 # Both are linear: a run of letters is tried from its beginning only.
 _IDENTIFIER = re.compile(r"(?<![^\W\d_])[^\W\d_]++[-_/]?\d|\S@\S+\.\w|https?://")

@@ -128,8 +128,8 @@ class Prune:
 
         With `fifo`, drop the oldest turns now until a context fits `max_tokens` (default: the
         session's budget). With `summarize`, create a job that summarises all but the recent turns,
-        even if the window is not full. With `semantic`, keep only the recent turns and those that
-        matter most to the topic (default: the user's newest message), within `max_tokens`; this
+        even if the window is not full. With `semantic`, keep the recent turns, and the turns that
+        matter most to the topic (default: the user's newest message), within `max_tokens`. This
         waits up to three seconds for vectors of messages that were just stored. Raises `NotFound`,
         `Unavailable`.
         """

@@ -17,7 +17,7 @@ from palimpsest.text.word_files import word_files
 
 LONG = 13  # words; a longer sentence names its subject
 SHORT = 12
-LEAST_NAMED = 2  # words with content in what "it" may mean
+LEAST_NAMED = 2  # words with content in the statement that "it" may refer to
 _OWN_CLAUSE = re.compile(
     r"\W*(?:i(?:['’](?:m|ve|d))?|we(?:['’](?:re|ve))?|my|our|ich|wir|mein\w*"
     r"|je|j['’]|nous|mon|ma|yo|mi)"

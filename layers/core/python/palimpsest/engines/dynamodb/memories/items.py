@@ -25,8 +25,10 @@ from palimpsest.memory.record import GRAPH, Order, Record, RecordType, Source
 from palimpsest.scope import UserScope
 
 USER = "user"
-_LISTS_OF_BURIAL = ("topics", "said", "words", "values", "names", "distinct", "abouts", "areas")
-_OF_BURIAL = ("at", "subject", "is_somebody", *_LISTS_OF_BURIAL)
+_LISTS_OF_BURIAL = (
+    "topics", "said", "words", "values", "names", "distinct", "abouts", "areas", "meanings",
+)  # fmt: skip
+_OF_BURIAL = ("at", "subject", "is_somebody", "stated", *_LISTS_OF_BURIAL)
 LAST_SEQ = 10**12 - 1
 LAST = "\U0010ffff"  # above every key of a topic
 OPINIONS = "opinions"
@@ -293,6 +295,7 @@ def burial_of(item: Item) -> Burial:
         found["at"],
         subject=found.get("subject", ""),
         is_somebody=found.get("is_somebody", False),
+        stated=found.get("stated", 0),
         **lists,
     )
 

@@ -1,9 +1,10 @@
 """The shelf: one owner's words in one generation of the search index. Recent changes are single
 items; all earlier documents are packed in a segment.
 
-A partition holds, by sort key: `d#` the version of each document; `s#` the blocks of the segment,
-which never change; `t#` the tail, which has the changes since the segment was written; `z` the
-catalog, which names the segment. One query reads the tail and then the catalog. A reader may
+A partition holds four kinds of items. Their sort keys begin with `d#` for the version of each
+document, with `s#` for the blocks of the segment, which never change, and with `t#` for the tail,
+which has the changes since the segment was written. `z` is the catalog, which names the segment.
+One query reads the tail and then the catalog. A reader may
 therefore see a document twice while the tail is being packed, but never misses one.
 """
 
@@ -93,8 +94,8 @@ class Snapshot:
 
     @property
     def wants_packing(self) -> bool:
-        """Whether the tail should be packed: it is long, or it may have removed every document of
-        the segment. In the second case the segment's words must go.
+        """Whether the tail should be packed. It should if it is long, or if it may have removed
+        every document of the segment, because the segment's words must then go.
         """
         gone = sum(each is None for each in self.tail.values())
         is_long = len(self.tail) > max(SHORTEST, self.catalog.documents // SHARE)
