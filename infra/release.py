@@ -43,10 +43,10 @@ def is_trial(release: str) -> bool:
 def notes(release: str, changelog: str) -> str:
     """Return the section of the changelog about the release. Raises `SystemExit` if it has none."""
     title = "Unreleased" if is_trial(release) else rf"{re.escape(release)} - \d{{4}}-\d\d-\d\d"
-    found = re.search(rf"^## {title}\n+(.+?)(?=^## |\Z)", changelog, re.MULTILINE | re.DOTALL)
-    if found is None:
+    match = re.search(rf"^## {title}\n+(.+?)(?=^## |\Z)", changelog, re.MULTILINE | re.DOTALL)
+    if match is None:
         raise SystemExit(f"CHANGELOG.md has no section `## {release} - <date>` with changes.")
-    return found[1].strip() + "\n"
+    return match[1].strip() + "\n"
 
 
 def check(release: str, *, changes: str, fixtures: Path = FIXTURES) -> None:

@@ -50,7 +50,7 @@ class Month:
         polls = max(0, self.queues * POLLERS * POLLS_A_MINUTE * 60 * HOURS - FREE_POLLS)
         reads = AWS_PRICES["lambda_requests"] + SHARDS / 2 * AWS_PRICES["dynamodb_reads"]
         return {
-            "dashboard": DASHBOARD * sum(each > FREE_METRICS for each in self.metrics),
+            "dashboard": DASHBOARD * sum(metric > FREE_METRICS for metric in self.metrics),
             "alarms": ALARM * max(0, self.alarms - FREE_ALARMS),
             "encryption key": KEY * self.keys,
             "polling of queues": polls * AWS_PRICES["sqs_requests"] / 1e6,
@@ -65,8 +65,8 @@ class Month:
 def month_of(resources: Resources) -> Month:
     """Count the parts in a template."""
     kinds: dict[str, list[Mapping[str, Any]]] = {}
-    for each in resources.values():
-        kinds.setdefault(each["Type"], []).append(each.get("Properties", {}))
+    for resource in resources.values():
+        kinds.setdefault(resource["Type"], []).append(resource.get("Properties", {}))
     mappings = kinds.get("AWS::Lambda::EventSourceMapping", [])
     rules = [
         each
@@ -79,7 +79,7 @@ def month_of(resources: Resources) -> Month:
         ),
         alarms=sum(_metrics_of_alarm(each) for each in kinds.get("AWS::CloudWatch::Alarm", [])),
         keys=len(kinds.get("AWS::KMS::Key", [])),
-        queues=sum("StartingPosition" not in each for each in mappings),
+        queues=sum("StartingPosition" not in mapping for mapping in mappings),
         rounds=len(rules) * 60 * HOURS,
     )
 

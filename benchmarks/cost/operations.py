@@ -167,13 +167,13 @@ def authorized(requests: float) -> float:
 def memory_of(function: str) -> int:
     """Return the memory of a function in MB, as the stack configures it."""
     source = (paths.PROJECT / "infra" / "stack.py").read_text()
-    found = re.search(
+    match = re.search(
         rf'_(?:function|worker)\(\s*"{function}",(?:[^()]|\([^()]*\))*?memory_mb=(\w+)', source
     )
-    if found is None:
+    if match is None:
         raise RuntimeError(f"the stack says no memory of {function}")
-    named = re.search(rf"^{found[1]} = (\d+)", source, re.MULTILINE)
-    return int(named[1] if named else found[1])
+    named = re.search(rf"^{match[1]} = (\d+)", source, re.MULTILINE)
+    return int(named[1] if named else match[1])
 
 
 def _turns(count: int) -> Iterator[tuple[str, str, str]]:

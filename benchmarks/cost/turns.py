@@ -85,12 +85,12 @@ class Service:
         if not messages:
             return False
         failed = self._invoke(
-            name, name, {"Records": [_sqs_record(each) for each in messages]}, meter=meter
+            name, name, {"Records": [_sqs_record(message) for message in messages]}, meter=meter
         )
         if failed["batchItemFailures"]:
             raise RuntimeError(f"{name} failed: {failed}")
-        for each in messages:
-            self._sqs.delete_message(QueueUrl=url, ReceiptHandle=each["ReceiptHandle"])
+        for message in messages:
+            self._sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
         # a receive and a delete of the batch, and a worker hides each message as it begins
         self.counts[name]["sqs_requests"] += 2 + len(messages)
         return True

@@ -58,9 +58,9 @@ def scored(dataset: Dataset, ask: Ask, *, half: int | None = None) -> Scores:
     answerable = [question for question in questions if question.evidence]
     unanswerable = [question for question in questions if not question.evidence]
     changed = [
-        (each, ask(each.user, each.question))
-        for each in dataset.supersessions
-        if each.user in users
+        (supersession, ask(supersession.user, supersession.question))
+        for supersession in dataset.supersessions
+        if supersession.user in users
     ]
     return Scores(
         recall={k: _mean([_recall(each, found[each.id][:k]) for each in answerable]) for k in KS},

@@ -42,7 +42,7 @@ class InTheSystemPrompt:
             memories = store.search(NAMESPACE, query=question)
         else:
             memories = store.search(NAMESPACE, limit=100)
-        info = "\n".join([found.value["data"] for found in memories])
+        info = "\n".join([memory.value["data"] for memory in memories])
         self._sent = trim_messages(
             [SystemMessage(f"{conversation.SYSTEM} User info: {info}"), *state["messages"]],
             strategy="last",

@@ -47,7 +47,7 @@ def _id_faults(dataset: Dataset) -> Iterator[str]:
         "session": [session.id for session in sessions],
         "message": [message.id for session in sessions for message in session.messages],
         "label": [question.id for question in dataset.questions]
-        + [each.id for each in dataset.supersessions],
+        + [supersession.id for supersession in dataset.supersessions],
     }
     for kind, ids in kinds.items():
         yield from (
@@ -56,9 +56,7 @@ def _id_faults(dataset: Dataset) -> Iterator[str]:
             if times > 1
         )
         yield from (
-            f"{kind} id {each!r} is not an id the API takes"
-            for each in ids
-            if not ID.fullmatch(each)
+            f"{kind} id {id_!r} is not an id the API takes" for id_ in ids if not ID.fullmatch(id_)
         )
 
 
@@ -112,7 +110,7 @@ def _question_faults(dataset: Dataset, question: Question) -> Iterator[str]:
             and dataset.session_of(evidence.message).user == question.user
         ):
             yield f"{name} says that {evidence.message} is another user's, but it is {question.user}'s own"
-    spoken = {dataset.session_of(each).language for each in ids if each in dataset}
+    spoken = {dataset.session_of(id_).language for id_ in ids if id_ in dataset}
     if spoken and question.cross_lingual != any(
         language != question.language for language in spoken
     ):

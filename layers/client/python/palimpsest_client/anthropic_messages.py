@@ -82,7 +82,7 @@ def marks_of(message: Mapping[str, Any]) -> str:
     """
     blocks = _blocks(message["content"])
     ids = [block.get("id") or block.get("tool_use_id") for block in blocks]
-    return json.dumps([message["role"], _text(blocks), [each for each in ids if each]])
+    return json.dumps([message["role"], _text(blocks), [id_ for id_ in ids if id_]])
 
 
 def pointed(own: Mapping[str, Any], shown: Mapping[str, Any]) -> Mapping[str, Any]:

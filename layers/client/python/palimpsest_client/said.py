@@ -53,7 +53,7 @@ def _fitting(messages: Sequence[Message], most: int, largest: int | None) -> int
     """Return how many messages fit into a part."""
     if largest is None:
         return most
-    sizes = accumulate(len(json.dumps(each, default=str)) for each in messages[:most])
+    sizes = accumulate(len(json.dumps(message, default=str)) for message in messages[:most])
     return max(1, sum(size <= largest for size in sizes))
 
 

@@ -164,8 +164,10 @@ class SessionCalls:
                 results.append((yield from self._result(wanted)))
             else:
                 others.append(wanted)
-        text = next((_text(each) for each in reversed(replies) if each["role"] == "assistant"), "")
-        has_results = bool(results) or any(each["role"] == "tool" for each in replies)
+        text = next(
+            (_text(reply) for reply in reversed(replies) if reply["role"] == "assistant"), ""
+        )
+        has_results = bool(results) or any(reply["role"] == "tool" for reply in replies)
         turn = yield from self._turn([*replies, *results], options, key=key)
         return Turn(
             turn.messages, turn.tools, turn.memory, turn.context, text, others,

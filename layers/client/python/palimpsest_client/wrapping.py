@@ -100,7 +100,7 @@ class _OpenAI:
     def asked(turn: Turn, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Return the model's input: the context, with the loop's own messages unchanged."""
         own = {mark_of(message_of(message)): message for message in asked["messages"]}
-        messages = [own.get(mark_of(each), each) for each in turn.messages]
+        messages = [own.get(mark_of(message), message) for message in turn.messages]
         return {**asked, "messages": messages}
 
     @staticmethod
@@ -168,8 +168,8 @@ class _Anthropic:
         system = turn.context.get("system")
         without = {name: value for name, value in asked.items() if name != "system"}
         messages = [
-            pointed(own[marks_of(each)], each) if marks_of(each) in own else each
-            for each in turn.messages
+            pointed(own[marks_of(message)], message) if marks_of(message) in own else message
+            for message in turn.messages
         ]
         return {**without, "messages": messages, **({"system": system} if system else {})}
 

@@ -52,7 +52,7 @@ def _branch(
 def _read(given: Mapping[str, Any], left_out: Counter[str]) -> JSON | None:
     role = ROLES.get(str(given.get("sender")))
     blocks = [each for each in given.get("content") or () if isinstance(each, Mapping)]
-    said = [str(each.get("text") or "").strip() for each in blocks if each.get("type") == "text"]
+    said = [str(block.get("text") or "").strip() for block in blocks if block.get("type") == "text"]
     left_out["calls of tools and thoughts"] += len(blocks) - len(said)
     files = given.get("files") or ()
     left_out["pictures and files"] += len(given.get("attachments") or ()) + len(files)

@@ -51,7 +51,7 @@ def estimate(chats: Iterable[Chat], model: str = MODEL) -> Estimate:
         with_markup = own + MARKUP_TOKENS * len(chat.messages)
         needed = max(-(-with_markup // CALL_TOKENS), -(-len(chat.messages) // CALL_MESSAGES))
         tokens, calls, read = tokens + own, calls + needed, read + with_markup
-    from_user = sum(tokens_of(_text(each)) for each in messages if each["role"] == "user")
+    from_user = sum(tokens_of(_text(message)) for message in messages if message["role"] == "user")
     written = int(from_user * ANSWER_SHARE)
     price = prices().get(model)
     paid = None if price is None else (calls * PROMPT_TOKENS + read) * price[0] + written * price[1]

@@ -34,8 +34,8 @@ def _chat(session: str | None, given: Sequence[Any], speakers: Speakers, place: 
     ]
     left_out["empty messages"] += read.count(None)
     messages = [each for each in read if each is not None]
-    has_user = any(each["role"] == "user" and "name" not in each for each in messages)
-    names = tuple(dict.fromkeys(each["name"] for each in messages if "name" in each))
+    has_user = any(message["role"] == "user" and "name" not in message for message in messages)
+    names = tuple(dict.fromkeys(message["name"] for message in messages if "name" in message))
     return Chat(
         session,
         messages,

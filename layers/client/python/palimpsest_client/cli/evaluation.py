@@ -90,7 +90,7 @@ def eval_(
             for each in progress.track(asked, description="Asking")
         ]
     measured = figures(outcomes)
-    failed = [_shown(each) for each in outcomes if not each.is_right]
+    failed = [_shown(outcome) for outcome in outcomes if not outcome.is_right]
     if output is not None:
         output.write_text(report(measured, failed), encoding="utf-8")
     if json_:
@@ -129,21 +129,21 @@ def _question(line: str, user: str | None, place: str) -> Question:
 
 def figures(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """Return the measures. Those that no question allows are None."""
-    answerable = [each for each in outcomes if each.asked.expected]
-    others = [each for each in outcomes if not each.asked.expected]
+    answerable = [outcome for outcome in outcomes if outcome.asked.expected]
+    others = [outcome for outcome in outcomes if not outcome.asked.expected]
     found = {f"recall@{depth}": _recall_at(depth, answerable) for depth in DEPTHS}
     return {
         "questions": len(outcomes),
         **found,
         "MRR": _mean([each.reciprocal for each in answerable]),
         "without an answer": len(others),
-        "silence": _mean([float(each.is_right) for each in others]),
+        "silence": _mean([float(other.is_right) for other in others]),
         "found nothing": sum(not each.found for each in answerable),
     }
 
 
 def _recall_at(depth: int, outcomes: Sequence[Outcome]) -> float | None:
-    return _mean([each.share(depth) for each in outcomes])
+    return _mean([outcome.share(depth) for outcome in outcomes])
 
 
 def report(measured: Mapping[str, Any], failed: Sequence[Mapping[str, Any]]) -> str:

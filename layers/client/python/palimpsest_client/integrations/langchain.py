@@ -107,7 +107,7 @@ class PalimpsestMiddleware(AgentMiddleware[Any, Any, Any]):
         given = [_chat(message) for message in own]
         turn = opened._connection.run(heard.turn(given, "openai"))  # noqa: SLF001 - our own
         by_mark = dict(zip(map(mark_of, given), own, strict=True))
-        context = [by_mark.get(mark_of(each)) or _message(each) for each in turn.messages]
+        context = [by_mark.get(mark_of(message)) or _message(message) for message in turn.messages]
         return request.override(
             system_message=_joined([each for each in context if isinstance(each, SystemMessage)]),
             messages=[each for each in context if not isinstance(each, SystemMessage)],

@@ -196,7 +196,7 @@ class ModelCalls(BaseEventHandler):
         """Return the usage of the calls that made these replies. Each call counts once."""
         with self._lock:
             calls = [self._waiting.pop(mark_of(reply), []) for reply in replies]
-        return summed(used for each in calls for used in each)
+        return summed(used for call in calls for used in call)
 
 
 CALLS = ModelCalls()

@@ -76,7 +76,9 @@ class PalimpsestMemoryStore(MemoryStore):
         batch = [self._run, numbers, *([] if numbers else [chats, uuid.uuid4().hex])]
         key = hashlib.sha256(json.dumps(batch).encode()).hexdigest()
         if chats:
-            used = summed(found for each in messages if (found := self._used(each)) is not None)
+            used = summed(
+                found for message in messages if (found := self._used(message)) is not None
+            )
             store = partial(self._session.append, *chats, usage=used, key=key)
             await anyio.to_thread.run_sync(store)
             return await anyio.to_thread.run_sync(self._session.extract)
@@ -102,8 +104,8 @@ def chats_of(message: Mapping[str, Any]) -> list[Message]:
         for block in blocks
         if "toolResult" in block
     ]
-    calls = [_call(each["toolUse"]) for each in blocks if "toolUse" in each]
-    text = "\n".join(each["text"] for each in blocks if "text" in each)
+    calls = [_call(block["toolUse"]) for block in blocks if "toolUse" in block]
+    text = "\n".join(block["text"] for block in blocks if "text" in block)
     if not text and not calls:
         return results
     return [

@@ -174,8 +174,8 @@ def _media(part: Mapping[str, Any]) -> tuple[str, str]:
     address.
     """
     held = part.get(part["type"]) or {}
-    found = _DATA_URL.fullmatch(str(held.get("url") or held.get("file_data") or ""))
-    return (found["media"], found["data"]) if found else ("", "")
+    match = _DATA_URL.fullmatch(str(held.get("url") or held.get("file_data") or ""))
+    return (match["media"], match["data"]) if match else ("", "")
 
 
 def _anthropic_part(part: Mapping[str, Any]) -> Block | None:

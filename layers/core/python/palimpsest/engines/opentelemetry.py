@@ -65,7 +65,7 @@ class OpenTelemetryTracer:
     ) -> Iterator[OpenSpan]:
         from opentelemetry.trace import Link, SpanKind, Status, StatusCode
 
-        linked = [Link(found) for each in links if (found := self._span_of(each)) is not None]
+        linked = [Link(found) for link in links if (found := self._span_of(link)) is not None]
         with self._tracer.start_as_current_span(
             name,
             context=self._context(parent),

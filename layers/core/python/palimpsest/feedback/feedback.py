@@ -73,7 +73,7 @@ class GiveFeedback:
         self._count(scope, new)
         return Feedback(
             counted=tuple(rated),
-            ignored=tuple(each for each in opinions if each not in set(rated)),
+            ignored=tuple(opinion for opinion in opinions if opinion not in set(rated)),
             reviews=tuple(each.id for each in opened),
         )
 
@@ -99,8 +99,8 @@ class GiveFeedback:
     ) -> list[Review]:
         at = milliseconds(self.clock.now())
         opened = [
-            Review(review_id(recall, each), scope.user, "wrong", recall, at, memory=each)
-            for each in dict.fromkeys(wrong)
+            Review(review_id(recall, memory), scope.user, "wrong", recall, at, memory=memory)
+            for memory in dict.fromkeys(wrong)
         ]
         if missing is not None:
             said = masked(missing)

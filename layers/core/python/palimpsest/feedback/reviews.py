@@ -91,14 +91,14 @@ class Reviews:
         epoch = self.memories.user(scope).epoch
         present = [key for key in keys if key.startswith(_of_epoch(scope, epoch))]
         reviews = [review for key in present if (review := self._read(key)) is not None]
-        ids = [each.memory for each in reviews if each.memory is not None]
+        ids = [review.memory for review in reviews if review.memory is not None]
         records: Mapping[str, Record] = {
             record.id: record for record in self.memories.records(scope, ids)
         }
         return [
-            OpenReview(each, records.get(each.memory or ""))
-            for each in reviews
-            if each.memory is None or each.memory in records
+            OpenReview(review, records.get(review.memory or ""))
+            for review in reviews
+            if review.memory is None or review.memory in records
         ]
 
     def _read(self, key: str) -> Review | None:

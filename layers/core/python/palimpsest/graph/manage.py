@@ -127,7 +127,7 @@ class ManageGraph:
             for entity in entities
             if topic_of("entity", entity.id) in new
         }
-        return [replace(one, id=known.get(one.id) or one.id) for one in entities]
+        return [replace(entity, id=known.get(entity.id) or entity.id) for entity in entities]
 
     def put_relationships(
         self,

@@ -175,7 +175,7 @@ def _graph(records: Iterable[Record], *, user: str, now: int) -> Graph:
             Relationship(node.id, PREFERS, user, node.id, {}, record.valid_from, record=record.id)
         )
     ends = [each.valid_to for each in entities.values()] + [
-        each.valid_to for each in relationships.values()
+        relationship.valid_to for relationship in relationships.values()
     ]
     ends += [
         each.expires_at and each.expires_at * 1000 for some in by_type.values() for each in some

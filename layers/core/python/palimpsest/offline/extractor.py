@@ -324,10 +324,10 @@ def _relations(kind: StatementKind, matched: re.Match[str], text: str) -> Iterat
     if kind.topic not in RELATIONS or not matched[0].split():
         return
     last = matched[0].split()[-1]
-    found = _NAMED.match(text, matched.end() - (0 if last.islower() else len(last)))
-    if found:
+    match = _NAMED.match(text, matched.end() - (0 if last.islower() else len(last)))
+    if match:
         relation, of = RELATIONS[kind.topic]
-        yield Relation("user", USER_TYPE, relation, found[1].rstrip(".'-&"), of, single=True)
+        yield Relation("user", USER_TYPE, relation, match[1].rstrip(".'-&"), of, single=True)
 
 
 def _topic(kind: StatementKind, match: re.Match[str]) -> str | None:

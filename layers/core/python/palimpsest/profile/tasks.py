@@ -42,10 +42,10 @@ def _end(label: str) -> Iterator[int]:
     """Yield the end of a day, week, month or year in ISO 8601. Yield nothing if there is no such
     day.
     """
-    found = _LABEL.fullmatch(label)
-    if found is None:
+    match = _LABEL.fullmatch(label)
+    if match is None:
         return
-    week, year, month, day = found.groups()
+    week, year, month, day = match.groups()
     try:
         begin = date(int(year), int(month or 1), int(day or 1))
         yield _midnight(_after(begin, week=bool(week), month=bool(month), day=bool(day)))

@@ -170,8 +170,8 @@ def _behind(text: str, start: int) -> int:
     place = _before(text, start)
     if place == start or place >= len(text):
         return place
-    found = _patterns().cluster.match(text, place)
-    return int(found.end())
+    match = _patterns().cluster.match(text, place)
+    return int(match.end())
 
 
 def _seam(text: str, end: int) -> int:
@@ -181,9 +181,9 @@ def _seam(text: str, end: int) -> int:
     reach = LOOK_BACK
     while True:
         start = max(0, end - reach)
-        found = _patterns().seam.search(text, start, end)
-        if found or start == 0:
-            return int(found.end()) if found else 0
+        match = _patterns().seam.search(text, start, end)
+        if match or start == 0:
+            return int(match.end()) if match else 0
         reach *= 4
 
 

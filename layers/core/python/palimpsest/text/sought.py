@@ -105,11 +105,19 @@ class Stems:
 
     @cached_property
     def _plain(self) -> Sequence[str]:
-        return sorted({lowered(each) for each in self._alternatives if _PLAIN.fullmatch(each)})
+        return sorted(
+            {
+                lowered(alternative)
+                for alternative in self._alternatives
+                if _PLAIN.fullmatch(alternative)
+            }
+        )
 
     @cached_property
     def _others(self) -> Sought:
-        each = [each for each in self._alternatives if not _PLAIN.fullmatch(each)]
+        each = [
+            alternative for alternative in self._alternatives if not _PLAIN.fullmatch(alternative)
+        ]
         return Sought("|".join(each) or "(?!)", re.IGNORECASE)
 
     @cached_property

@@ -160,7 +160,7 @@ def record_changes(record: Record) -> Attributes:
         "index_state": text(record.index_state), "body": _record_body(record), **traced(),
     }  # fmt: skip
     if record.opinions:
-        changes[OPINIONS] = {"L": [text(each) for each in record.opinions]}
+        changes[OPINIONS] = {"L": [text(opinion) for opinion in record.opinions]}
     return changes
 
 
