@@ -30,10 +30,12 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 
 def version() -> str:
     """Return the version, which library and client share. Raises `SystemExit` if they differ."""
-    found = {tomllib.loads(file.read_text())["project"]["version"] for file in (LIBRARY, CLIENT)}
-    if len(found) != 1:
-        raise SystemExit(f"Library and client have different versions: {', '.join(sorted(found))}.")
-    return str(found.pop())
+    versions = {tomllib.loads(file.read_text())["project"]["version"] for file in (LIBRARY, CLIENT)}
+    if len(versions) != 1:
+        raise SystemExit(
+            f"Library and client have different versions: {', '.join(sorted(versions))}."
+        )
+    return str(versions.pop())
 
 
 def is_trial(release: str) -> bool:

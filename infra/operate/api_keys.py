@@ -106,8 +106,8 @@ class ApiKeys:
         """Yield all keys, or those of a tenant. This scans the table, which is small. Nothing else
         scans it.
         """
-        found = map(_key, self._items.scan(ApiKeyItem.pk.startswith("key#")))
-        return (key for key in found if tenant is None or key.tenant == tenant)
+        keys = map(_key, self._items.scan(ApiKeyItem.pk.startswith("key#")))
+        return (key for key in keys if tenant is None or key.tenant == tenant)
 
     def meant_by(self, text: str) -> tuple[Key, ...]:
         """Return the keys that are not revoked and whose id begins with the text or whose label is

@@ -67,8 +67,8 @@ class VectorsOfUser:
 
     def stats(self) -> list[dict[str, Any]]:
         """Return the namespaces that hold vectors, and how many each holds."""
-        found: list[dict[str, Any]] = self._user.vector_stats()["namespaces"]
-        return found
+        namespaces: list[dict[str, Any]] = self._user.vector_stats()["namespaces"]
+        return namespaces
 
 
 class GraphOfUser:

@@ -184,12 +184,12 @@ def challenge(event: Mapping[str, Any], error: Exception) -> dict[str, str]:
     if not takes_tokens or not isinstance(error, (Unauthenticated, MissingScope)):
         return {}
     page = f"https://{context['domainName']}{METADATA}{quote(event['rawPath'], safe=IN_PATHS)}"
-    said = [f'resource_metadata="{page}"']
+    parameters = [f'resource_metadata="{page}"']
     if isinstance(error, MissingScope):
-        said += ['error="insufficient_scope"', f'scope="{" ".join(error.needed)}"']
+        parameters += ['error="insufficient_scope"', f'scope="{" ".join(error.needed)}"']
     elif any(name.lower() == "authorization" for name in event.get("headers") or {}):
-        said += ['error="invalid_token"']
-    return {"WWW-Authenticate": f"Bearer {', '.join(said)}"}
+        parameters += ['error="invalid_token"']
+    return {"WWW-Authenticate": f"Bearer {', '.join(parameters)}"}
 
 
 def _more(error: PalimpsestError) -> Mapping[str, Any]:

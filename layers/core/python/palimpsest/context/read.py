@@ -299,14 +299,14 @@ def _with_memory(material: Material, reading: BlockReads, plan: _Plan) -> _Fitte
     questions = (
         text_of(message.chat) for message in reversed(material.messages) if message.role == "user"
     )
-    found = reading.results(next(questions, None))
+    results = reading.results(next(questions, None))
     config = plan.config
     if config.memory_as == "split":
-        fitted, memory = fit_split(material, found, kept=plan.kept, tags=config.tags)
+        fitted, memory = fit_split(material, results, kept=plan.kept, tags=config.tags)
     else:
         fitted, memory = fit_with_memory(
             material,
-            found,
+            results,
             session=plan.scope.session,
             memory_as=config.memory_as,
             tags=config.tags,
@@ -314,6 +314,6 @@ def _with_memory(material: Material, reading: BlockReads, plan: _Plan) -> _Fitte
     return _Fitted(
         fitted,
         memory,
-        tuple(name for content in found for name in content.degraded),
+        tuple(name for content in results for name in content.degraded),
         reading.failures,
     )

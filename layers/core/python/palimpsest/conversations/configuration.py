@@ -353,12 +353,12 @@ def stored(config: Strategy) -> dict[str, Any]:
     without other defaults. The retention of the session itself is left out, because it is stored
     separately.
     """
-    given = config.model_dump(mode="json", exclude_unset=True)
-    if RETENTION in given:
-        given[RETENTION] = {
-            kind: kept for kind, kept in given[RETENTION].items() if kind != CONVERSATIONS
+    fields = config.model_dump(mode="json", exclude_unset=True)
+    if RETENTION in fields:
+        fields[RETENTION] = {
+            kind: kept for kind, kept in fields[RETENTION].items() if kind != CONVERSATIONS
         }
-    return {"strategy": config.strategy, "max_tokens": config.max_tokens, **given}
+    return {"strategy": config.strategy, "max_tokens": config.max_tokens, **fields}
 
 
 def own_retention(memory: Mapping[str, Any]) -> dict[str, int]:

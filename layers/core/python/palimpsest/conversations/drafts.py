@@ -95,8 +95,10 @@ def _key_of_ids(drafts: Sequence[Draft]) -> str | None:
 
 def batch_hash(drafts: Sequence[Draft]) -> str:
     """Return a hash of everything that the caller sent. Equal batches have equal hashes."""
-    said = [[d.chat, d.extra, d.client_id, d.timestamp, d.metadata] for d in drafts]
-    return hashlib.sha256(json.dumps(said, sort_keys=True, default=dict).encode()).hexdigest()[:32]
+    contents = [[d.chat, d.extra, d.client_id, d.timestamp, d.metadata] for d in drafts]
+    return hashlib.sha256(json.dumps(contents, sort_keys=True, default=dict).encode()).hexdigest()[
+        :32
+    ]
 
 
 def with_joined_calls(drafts: Sequence[Draft]) -> list[Draft]:

@@ -72,13 +72,13 @@ class Reviews:
         prefix = _of_tenant(scope) if user is None else _of_user(scope.user(user))
         keys = list(islice(self.blobs.keys(prefix, first=after or ""), limit + 1))
         page = keys[:limit]
-        found = [
+        reviews = [
             review
             for name, of_user in groupby(page, key=lambda key: _user_of(scope, key))
             for review in self._with_records(scope.user(name), list(of_user))
         ]
         more = page[-1].removeprefix(prefix) if len(keys) > limit else None
-        return tuple(found), more
+        return tuple(reviews), more
 
     def close(self, scope: UserScope, review_id: str) -> None:
         """Close a review. Raises `NotFound` (`review_not_found`) and `Unavailable`."""

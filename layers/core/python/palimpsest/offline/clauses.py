@@ -143,10 +143,10 @@ def to_the_point(text: str) -> str:
     """Return the text without a greeting, and without a phrase that only introduces a statement, as
     in "By the way, I'm Mira.".
     """
-    said = without_greeting(text)
-    lead = _pattern("leads_in").match(said)
-    said = said[lead.end() :] if lead else said
-    return text if said is text else said[0].upper() + said[1:]
+    rest = without_greeting(text)
+    lead = _pattern("leads_in").match(rest)
+    rest = rest[lead.end() :] if lead else rest
+    return text if rest is text else rest[0].upper() + rest[1:]
 
 
 def with_greeting(sentences: list[str]) -> list[str]:

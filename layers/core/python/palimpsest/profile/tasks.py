@@ -30,10 +30,10 @@ def is_open(task: Record, *, now: int) -> bool:
 def _named(task: Record) -> Iterator[int]:
     from palimpsest.text.dates import relative_dates  # only tasks need them
 
-    said = datetime.fromtimestamp(task.valid_from / 1000, UTC).date()
-    for found in relative_dates(task.content, at=said):
-        if found.direction >= 0:
-            yield from _end(found.label)
+    day = datetime.fromtimestamp(task.valid_from / 1000, UTC).date()
+    for dated in relative_dates(task.content, at=day):
+        if dated.direction >= 0:
+            yield from _end(dated.label)
     for written in _DATE.findall(task.content):
         yield from _end(written)
 

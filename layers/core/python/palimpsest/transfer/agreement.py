@@ -219,10 +219,10 @@ def _with_weights(head: Head, messages: Sequence[Message], *, before: Sequence[M
         if message.seq >= head.window_start and message.role not in UNSHOWN_ROLES
     ]
     withdrawn = (head.total_messages - len(messages)) * MAX_CALL_BYTES
-    said_of_them = head.total_tokens - sum(each.tokens for each in before)
+    said_of_them = head.total_tokens - sum(message.tokens for message in before)
     return replace(
         head,
-        window_tokens=sum(each.tokens for each in shown),
+        window_tokens=sum(message.tokens for message in shown),
         pins=tuple((seq, weights[seq]) for seq, _ in head.pins),
         total_tokens=sum(weights.values()) + max(0, min(said_of_them, withdrawn)),
     )

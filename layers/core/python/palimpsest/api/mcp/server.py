@@ -153,8 +153,8 @@ def _check(body: Json) -> None:
 
 
 def _header(call: Call, name: str) -> str | None:
-    given = call.request["headers"].get(name)
-    return None if given is None else str(given).strip()
+    value = call.request["headers"].get(name)
+    return None if value is None else str(value).strip()
 
 
 def _meta(body: Json) -> Json:
@@ -256,12 +256,12 @@ def _tools(call: Call) -> list[Json]:
 
 
 def _read(service: Service, call: Call, user: str, uri: object, *, is_modern: bool) -> Json:
-    found = resources.read(service, call, user, uri)
-    if found is None:
+    contents = resources.read(service, call, user, uri)
+    if contents is None:
         code = INVALID_PARAMS if is_modern else resources.NOT_FOUND_BEFORE
         raise _Refused(code, "There is no such resource.", {"uri": str(uri)})
     hints = {"resultType": "complete", **resources.FRESH} if is_modern else {}
-    return {"contents": found, **hints}
+    return {"contents": contents, **hints}
 
 
 def _called(service: Service, call: Call, user: str, params: Json) -> Json:

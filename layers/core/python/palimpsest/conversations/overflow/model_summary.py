@@ -69,8 +69,10 @@ class ModelSummarizer:
     def summarize(
         self, messages: Sequence[Message], wanted: SummaryRequest, *, previous: str | None
     ) -> Summary:
-        said = [dated_message(message) for message in messages if message.role not in UNSHOWN_ROLES]
-        step = self._step(previous, said, wanted)
+        dated = [
+            dated_message(message) for message in messages if message.role not in UNSHOWN_ROLES
+        ]
+        step = self._step(previous, dated, wanted)
         encoding = messages[-1].encoding if messages else self.tokens.encoding_for(wanted.model)
         count = partial(self.tokens.count, encoding=encoding)
         completion, usage = self._written(step, count)

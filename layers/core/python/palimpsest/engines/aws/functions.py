@@ -34,10 +34,10 @@ class FunctionEmbedder:
     def embed(self, texts: Sequence[str], *, as_questions: bool = False) -> list[Vector]:
         from botocore.exceptions import BotoCoreError, ClientError
 
-        asked: dict[str, Any] = {"texts": list(texts), "as_questions": as_questions}
+        request: dict[str, Any] = {"texts": list(texts), "as_questions": as_questions}
         if trace := tracing.current():
-            asked[tracing.HEADER] = trace
-        payload = json.dumps(asked).encode()
+            request[tracing.HEADER] = trace
+        payload = json.dumps(request).encode()
         try:
             answer = self._client.invoke(FunctionName=self._function, Payload=payload)
             vectors: list[Vector] = json.loads(answer["Payload"].read())["vectors"]

@@ -27,10 +27,10 @@ class BedrockPlace:
     @property
     def region_name(self) -> str:
         """The name of the region. Raises `ModelFailed` if nothing names it."""
-        found = self.region or self.session().region_name
-        if not found:
+        name = self.region or self.session().region_name
+        if not name:
             raise ModelFailed("No region of Bedrock is named.", code="model_refused_request")
-        return str(found)
+        return str(name)
 
     @property
     def chat_url(self) -> str:

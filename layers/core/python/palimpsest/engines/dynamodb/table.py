@@ -128,12 +128,12 @@ class Table:
         backoff = _Backoff()
         while True:
             answer = self.call("BatchGetItem", RequestItems=wanted)
-            found = [item for items in answer["Responses"].values() for item in items]
-            yield from found
+            stored = [item for items in answer["Responses"].values() for item in items]
+            yield from stored
             wanted = answer.get("UnprocessedKeys")
             if not wanted:
                 return
-            backoff.wait_after(made_progress=bool(found))
+            backoff.wait_after(made_progress=bool(stored))
 
     def delete_many(self, partition: str, sorts: Sequence[str]) -> None:
         """Delete up to 25 items, whether or not they exist."""

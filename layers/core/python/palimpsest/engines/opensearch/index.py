@@ -63,10 +63,10 @@ class OpenSearchIndex:
                 )
             )
         failed = {
-            keys[each["_id"]]
+            keys[change["_id"]]
             for is_ok, result in results
-            for each in result.values()
-            if not _is_done(each, is_ok)
+            for change in result.values()
+            if not _is_done(change, is_ok)
         }
         return tuple(sorted(failed))
 
@@ -108,12 +108,12 @@ class OpenSearchIndex:
     ) -> tuple[Hit, ...]:
         body = queries.by_vector(vector, owner=owner_id(owner), where=where, k=k)
         try:
-            found = self._search(owner, self._index_of_vectors(again=False), body)
+            hits = self._search(owner, self._index_of_vectors(again=False), body)
         except NoIndex:
-            found = self._search(
+            hits = self._search(
                 owner, self._index_of_vectors(again=True), body
             )  # the alias may have moved since
-        return tuple(_hit(hit, 2 * hit["_score"] - 1) for hit in found)
+        return tuple(_hit(hit, 2 * hit["_score"] - 1) for hit in hits)
 
     def keys(self, owner: UserScope, *, after: str = "", limit: int) -> tuple[str, ...]:
         return (

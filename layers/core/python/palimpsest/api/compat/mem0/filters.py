@@ -152,11 +152,11 @@ class _Reader:
         return FIELDS.get(name, partial(_metadata, name))(value, path=path)
 
     def _owner(self, name: str, value: Any, *, path: str, is_certain: bool) -> Test:
-        one = _only(_operators(value, path=path))
-        if name == "user_id" and (one is None or not is_certain):
+        owner = _only(_operators(value, path=path))
+        if name == "user_id" and (owner is None or not is_certain):
             _refuse(path, "names one user, and not within OR or NOT")
-        if one is not None and is_certain:
-            self._certain[name].append(checked_id(one, field=name))
+        if owner is not None and is_certain:
+            self._certain[name].append(checked_id(owner, field=name))
         else:
             self._narrower = True
         if name == "user_id":
