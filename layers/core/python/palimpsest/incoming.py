@@ -15,7 +15,7 @@ from palimpsest.errors import BadRequest, FieldError, TooLarge
 from palimpsest.scope import checked_id
 
 MAX_BYTES = 5_000_000
-MAX_DEPTH = 64
+MAX_DEPTH = 64  # JSON is read and checked by recursion
 PARAMETER = re.compile(r"\{(\w+)\+?\}")
 ENCODED_LETTER = re.compile(r"%(?:3\d|[46][1-9A-Fa-f]|[57][\dAa])")
 ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")

@@ -64,7 +64,7 @@ IN_PATHS = "/:@+=%"  # besides letters, digits and -._~; a path may be encoded a
 RETRY_AFTER = "1"  # seconds, sent with every error that may be retried
 INTERNAL_ERROR = "internal_error"
 INVALID_ID = "invalid_id"  # also the type of pydantic's fault for an invalid id
-MAX_ERRORS = 20
+MAX_ERRORS = 20  # a body may have thousands of faults
 MAX_FIELD = 200  # characters of a field's path, which may end in the caller's own text
 TAGS = frozenset({*CHAT_FIELDS, ITEM, "function", "custom", *PRIORITY})
 """The names that pydantic adds to a path to say which kind of message, call or block it was

@@ -23,7 +23,7 @@ operation = operations_on("site", function="site")
 HTML = "text/html; charset=utf-8"
 JSON = "application/json"
 PROBLEM = "application/problem+json"
-MOST_ERRORS = 20
+MOST_ERRORS = 20  # a request may have any number of parameters
 MOST_FIELD = 200  # characters of a name that a caller sent
 CONSOLE = "palimpsest_console"
 CONSOLE_PARTS = {"style": "style.css", "app": "app.js"}

@@ -33,7 +33,7 @@ from palimpsest.models.catalogue import budget_of
 from palimpsest.models.ports import TokenCounter
 from palimpsest.scope import SessionScope
 
-SNAPSHOT_TRIES = 3
+SNAPSHOT_TRIES = 3  # a redaction may withdraw the summary while the context is read
 # bytes of large contents that are read; other large messages are shown shortened
 MOST_LOADED = 8_000_000
 # bytes of images and files, so that the whole answer fits 5 MB

@@ -34,7 +34,7 @@ from palimpsest.scope import Scope, SessionScope
 from palimpsest.tenants.ports import Tenants
 
 Extract = Literal["auto", "now", "never"]
-RESEND_SECONDS = 60
+RESEND_SECONDS = 60  # a caller without keys sends a lost append again within this time
 
 
 @dataclass(frozen=True, slots=True)

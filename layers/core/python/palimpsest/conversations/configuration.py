@@ -33,7 +33,7 @@ MEMORY_ROOM_SHARE, MOST_MEMORY_ROOM = 8, 4_000
 """The room that a window leaves for memory: this part of the budget, but at most this many
 tokens.
 """
-MIN_SYSTEM_ROOM = 100
+MIN_SYSTEM_ROOM = 100  # tokens beside the system message, without which no turn could be shown
 DEFAULT_MAX_TOKENS = 100_000
 DEFAULT_RESERVE = 4_000
 

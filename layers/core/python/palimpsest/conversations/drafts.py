@@ -28,8 +28,8 @@ from palimpsest.conversations.message import (
 from palimpsest.conversations.weight import weigh
 from palimpsest.errors import FieldError, TooLarge, Unprocessable
 
-MAX_MESSAGES_PER_APPEND = 50
-MAX_TOOL_CALLS = 128
+MAX_MESSAGES_PER_APPEND = 50  # with a transaction's other actions, they stay below DynamoDB's 100
+MAX_TOOL_CALLS = 128  # as OpenAI's API has it
 MAX_BATCH_BYTES = 3_000_000  # a transaction holds 4 MB (DynamoDB)
 _SHORTENED = re.compile(r"call_([0-9a-f]{8})[0-9a-f]{24}")  # as `digested_call_id` writes it
 # The most bytes of a request. Contents too large for an item or a transaction are stored outside

@@ -22,7 +22,7 @@ from palimpsest.jobs.ports import Jobs
 from palimpsest.scope import Scope, UserScope
 
 PAGE = 100
-PAGES_PER_LIST = 5
+PAGES_PER_LIST = 5  # a filter that matches nothing must not read all sessions
 
 Row = TypeVar("Row")
 
@@ -186,7 +186,7 @@ class ListJobs:
         return filled(page, limit=limit, after=after)
 
 
-KNOWN_SECONDS = 60
+KNOWN_SECONDS = 60  # counting reads the whole list of a tenant
 MOST_KNOWN = 1_000  # tenants whose sessions a process has counted
 NEAR = 0.9
 """The share of the limit above which sessions are counted for each new session. Below it, they are

@@ -38,7 +38,7 @@ from palimpsest.memory.record import GRAPH, Record
 from palimpsest.scope import UserScope
 
 MAX_CACHED = 60_000  # records in a process
-AT_ONCE = 100
+AT_ONCE = 100  # records that one read of the store returns
 PREFIXES = (topic_of("entity", ""), topic_of("relationship", ""), TOPICS)
 
 

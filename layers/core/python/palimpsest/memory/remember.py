@@ -37,7 +37,7 @@ from palimpsest.retry import until_committed
 from palimpsest.scope import UserScope
 from palimpsest.tenants.ports import Tenants
 
-MAX_STATEMENTS = 30
+MAX_STATEMENTS = 30  # most of them then fit one transaction
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from palimpsest.scope import Scope, checked_id
 from palimpsest.tenants.ports import StaticFact, StaticFacts
 from palimpsest.text.json_values import readable
 
-MOST_FACTS = 200
+MOST_FACTS = 200  # every context of an agent reads them all
 
 LONGEST_FACT = 4_000  # characters, as contexts show it
 

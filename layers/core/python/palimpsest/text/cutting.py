@@ -19,7 +19,7 @@ Count = Callable[[str], int]
 
 ELLIPSIS = "…"
 REPLACED = '{"left out"'  # the beginning of arguments that replace others
-TRIES = 3
+TRIES = 3  # counting tokens takes most of the time, and a guess is near after a few
 GOOD_ENOUGH = 0.85  # of the tokens allowed: another try would cost more than it gains
 LOOK_BACK = 256  # characters; most texts have a place between two graphemes in the last few
 

@@ -31,8 +31,8 @@ operation = operations_on("mcp", function="memories")
 HANDSHAKE = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 MODERN = "2026-07-28"
 ENVELOPE = "io.modelcontextprotocol/"
-INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32600, -32601, -32602
-HEADER_MISMATCH, UNSUPPORTED_VERSION = -32020, -32022
+INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32600, -32601, -32602  # of JSON-RPC
+HEADER_MISMATCH, UNSUPPORTED_VERSION = -32020, -32022  # of MCP since 2026-07-28
 STATUS_OF = {METHOD_NOT_FOUND: HTTPStatus.NOT_FOUND}
 """The HTTP status of an error code since 2026-07-28. The status of any other code is 400."""
 CACHE = {"ttlMs": 60_000, "cacheScope": "private"}

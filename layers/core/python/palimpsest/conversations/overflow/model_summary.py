@@ -30,7 +30,7 @@ READ_SHARE = (
 )
 FIT_SHARE = 0.95
 FAR_TOO_LONG = 2  # times the limit; a longer summary is requested again, a shorter one is cut
-LEAST_ROOM = 256
+LEAST_ROOM = 256  # below it, nothing of a message would be left to summarize
 MOST_ROOM = 150_000  # the tokens that a model can read and write within the time of one call
 
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from palimpsest import tracing
+from palimpsest.engines.aws.client import client
 from palimpsest.errors import ModelUnavailable
 from palimpsest.models.ports import Space, Vector
-
-if TYPE_CHECKING:
-    pass
-from palimpsest.engines.aws.client import client
 
 
 class FunctionEmbedder:

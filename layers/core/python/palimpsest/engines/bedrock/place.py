@@ -9,7 +9,7 @@ from typing import Any
 from palimpsest.errors import ModelFailed
 
 RUNTIME, AGENTS = "bedrock-runtime", "bedrock-agent-runtime"
-CONNECT_SECONDS = 1.0
+CONNECT_SECONDS = 1.0  # a model that can't be reached must not use up the caller's time
 CONNECTIONS = 16  # as many texts are embedded at the same time, with a model of one text a call
 
 

@@ -27,15 +27,15 @@ Meter = Callable[[str, Any], None]
 
 CONNECT_SECONDS = 1.0  # with three attempts, well inside the front door's 30 s
 
-READ_SECONDS = 3.0
+READ_SECONDS = 3.0  # DynamoDB answers in milliseconds; a longer wait is lost time
 
-RETRIES = 2
+RETRIES = 2  # with these and the time-outs, a call ends inside the front door's 30 s
 
-CONNECTIONS = 50
+CONNECTIONS = 50  # threads of one process that read at the same time
 
-BATCH_ATTEMPTS = 6
+BATCH_ATTEMPTS = 6  # a throttled table returns a part of a batch each time
 
-BUSY_ATTEMPTS = 4
+BUSY_ATTEMPTS = 4  # the other transaction ends within milliseconds
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.6  # seconds
 

@@ -21,7 +21,7 @@ from palimpsest.text.analyser import query_terms
 
 Made = TypeVar("Made")
 BULK_SECONDS = 10.0
-BULK_ACTIONS = 200
+BULK_ACTIONS = 200  # the body of a request stays below the 10 MB of small domains
 BULK_BYTES = 5_000_000  # small domains take 10 MB
 CONFLICT = 409
 

@@ -25,7 +25,7 @@ SHORTENABLE = "text-embedding-3"  # models whose vectors can have any requested 
 
 SECONDS = 10.0
 
-MAX_TOKENS = 8_191
+MAX_TOKENS = 8_191  # of one text, as OpenAI's API has it
 
 BYTES_A_NUMBER = 40  # as text, generously
 

@@ -26,9 +26,9 @@ CONTAINING = frozenset({"contains", "icontains"})
 RANGED = frozenset({"gt", "gte", "lt", "lte"})
 OPERATORS = EQUAL | CONTAINING | RANGED
 ANY = "*"
-MOST_CONDITIONS = 100
+MOST_CONDITIONS = 100  # every candidate is tested by all of them
 MOST_TEXT = 256  # characters of a value
-DEEPEST = 8
+DEEPEST = 8  # the filter is read by recursion
 
 
 @dataclass(frozen=True, slots=True)
