@@ -161,7 +161,7 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         parsed.run(keys, parsed)
     except PynamoDBException as error:
-        raise SystemExit(f"The table of API keys refused: {error}") from error
+        raise SystemExit(f"The table of API keys could not be read or written: {error}") from error
 
 
 def parser() -> argparse.ArgumentParser:
@@ -207,7 +207,7 @@ def tenant_id(text: str) -> str:
 def _scopes(text: str) -> tuple[str, ...]:
     scopes = tuple(dict.fromkeys(filter(None, text.split(","))))
     if not scopes or set(scopes) - set(SCOPES):
-        raise argparse.ArgumentTypeError(f"scopes are some of {', '.join(SCOPES)}")
+        raise argparse.ArgumentTypeError(f"scopes must be among {', '.join(SCOPES)}")
     return scopes
 
 

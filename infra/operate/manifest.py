@@ -113,7 +113,7 @@ def _parsed(lines: Iterable[str]) -> Manifest:
     tables: dict[str, dict[str, str]] = {output: {} for output in TABLES}
     for output, key, content in _fields(lines):
         if output not in tables:
-            raise ValueError(f"no table {output}")
+            raise ValueError(f"the table {output} is missing")
         tables[output][key] = content
     return tables
 

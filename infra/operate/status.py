@@ -63,7 +63,9 @@ class Status:
         return f"queue {name}: {waiting} wait, {working} are worked on"
 
     def dead_letters(self) -> Counter[tuple[str, str]]:
-        """Count the first dead letters by kind and tenant. They are visible again at once."""
+        """Count the first dead letters by kind and tenant. Reading them does not hide them from
+        other readers.
+        """
         counts: Counter[tuple[str, str]] = Counter()
         seen: set[str] = set()
         query = {"QueueUrl": self._outputs[DEAD], "MaxNumberOfMessages": 10, "VisibilityTimeout": 5}

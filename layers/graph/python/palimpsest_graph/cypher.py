@@ -136,7 +136,7 @@ def _tokens(text: str) -> Iterator[_Token]:
         match = _TOKEN.match(text, place)
         if match is None:
             raise _refused(
-                "invalid_query", f"nothing begins with {text[place]!r}, the character {place + 1}"
+                "invalid_query", f"{text[place]!r} can't be there (character {place + 1})"
             )
         place = match.end()
         if match.lastgroup != "space":

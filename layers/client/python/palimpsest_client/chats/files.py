@@ -50,7 +50,7 @@ def _of_json(file: Path, speakers: Speakers) -> Iterator[Chat]:
         if any(map(_is_exported, listed)):
             yield from _exported(listed, place)
         elif zipfile.is_zipfile(file):
-            raise ValueError(f"{place} is no export of ChatGPT or Claude.")
+            raise ValueError(f"{place} isn't an export of ChatGPT or Claude.")
         else:
             yield from rows.chats_in(file, speakers)
 

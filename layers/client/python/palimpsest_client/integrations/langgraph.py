@@ -141,7 +141,7 @@ class PalimpsestStore(BaseStore):
     def _owner(self, namespace: Namespace) -> User:
         user = self._user if isinstance(self._user, str) else self._user(namespace)
         if user is None:
-            raise ValueError(f"`user` names no user for {namespace}.")
+            raise ValueError(f"`user` returned no user for the namespace {namespace}.")
         return self._memory.user(user)
 
     def _owners(self, prefix: Namespace) -> Iterator[User]:

@@ -300,7 +300,7 @@ class History:
                     raise
                 # appends came first; the messages that were read are still valid
                 before = moved.head
-        raise CommitLost("Other writers were first.")
+        raise CommitLost("Another writer changed the session meanwhile.")
 
     def _withdraw_from(
         self, scope: SessionScope, before: Head, withdrawing: Callable[[Head], Head], *, first: int

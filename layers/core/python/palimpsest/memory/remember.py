@@ -271,7 +271,7 @@ class Remember:
         ends: Sequence[EndOfTopic],
         known: MemoryState,
     ) -> list[Record]:
-        """Return the records without a topic that get one here, because a statement replaces or
+        """Return the records that had no topic and get one now, because a statement replaces or
         ends them.
         """
         keys = {

@@ -107,7 +107,7 @@ class EmbeddedIndex:
         with self._database.reading() as connection:
             index = index_read(connection)
             if index and index.space != self._space:
-                raise Unavailable("The search index that is read holds vectors of another model.")
+                raise Unavailable("The search index has vectors of another embedding model.")
             shelf = shelf_of(connection, index, owner)
             if shelf is None:
                 return ()

@@ -152,7 +152,7 @@ class OpenSearchIndex:
         if index.label != self._family.label and not again:
             index = self._family.index_read(again=True)
         if index.label != self._family.label:
-            raise Unavailable("The search index that is read holds vectors of another model.")
+            raise Unavailable("The search index has vectors of another embedding model.")
         return index.name
 
     def _search(self, owner: UserScope, index: str, body: dict[str, Any]) -> list[dict[str, Any]]:

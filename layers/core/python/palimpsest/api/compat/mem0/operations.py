@@ -298,8 +298,8 @@ def _top(body: Mem0Add | Mem0Query | Mem0List) -> Json:
 
 
 def _check_query(call: Call) -> None:
-    """Raise `Unprocessable` for an unknown query parameter, which could restrict whose memories are
-    meant.
+    """Raise `Unprocessable` for an unknown query parameter. If it were ignored, a call could delete
+    more memories than its caller meant.
     """
     parameters = parse_qs(call.request["rawQueryString"], keep_blank_values=True)
     unknown = parameters.keys() - {*filters.OWNERS, "org_id", "project_id"}

@@ -42,8 +42,8 @@ class Generation:
 
 @dataclass(frozen=True, slots=True)
 class KnownGenerations:
-    """The stored description of the family. `dropped` has the numbers of dropped generations whose
-    items may still exist.
+    """The stored description of all generations of an index. `dropped` has the numbers of dropped
+    generations whose items may still exist.
     """
 
     version: int = 0

@@ -42,7 +42,7 @@ comparison that it supports.
 
 class _OtherSpace(Unavailable):
     def __init__(self) -> None:
-        super().__init__("The search index that is read holds vectors of another model.")
+        super().__init__("The search index has vectors of another embedding model.")
 
 
 class DynamoDbIndex:
