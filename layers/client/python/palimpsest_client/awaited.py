@@ -302,6 +302,7 @@ class AsyncPalimpsest(AsyncOver):
     users = rows(TenantCalls.users)
     sessions = rows(TenantCalls.sessions)
     jobs = rows(TenantCalls.jobs)
+    model_calls = rows(TenantCalls.model_calls)
     job = begun(TenantCalls.job)
     forget_sessions = begun(TenantCalls.forget_sessions)
     settings = value(TenantCalls.settings)

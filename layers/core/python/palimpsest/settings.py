@@ -202,6 +202,7 @@ class DispatchSettings(JobQueueSettings):
 
 
 class SummarizeSettings(PaidSettings, NamedModelsSettings, SharedQueueSettings):
+    contents_bucket: Text
     summarize_queue_url: Text
 
 

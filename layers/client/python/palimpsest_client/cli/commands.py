@@ -405,11 +405,20 @@ def jobs(
         bool, typer.Option("--failed", help="Those that failed; without --user all of them.")
     ] = False,
     retry: Annotated[bool, typer.Option(help="Have them done again.")] = False,
+    calls: Annotated[
+        str | None, typer.Option(help="Show what the model was sent and answered in this job.")
+    ] = None,
     limit: Most = 50,
     json_: AsJson = False,
 ) -> None:
-    """List jobs, the newest first."""
+    """List jobs, the newest first, or the model calls of one."""
     memory = Palimpsest()
+    if calls:
+        columns = {
+            "at": "at", "model": "model", "prompt": "text", "answer": "answer", "error": "error",
+        }  # fmt: skip
+        shown.rows(list(memory.model_calls(calls, limit=limit)), columns, json_wanted=json_)
+        return
     if not user and not failed:
         raise typer.BadParameter("Name a --user, or --failed.")
     found = list(memory.jobs(user_id=user, state="failed" if failed else None, limit=limit))
