@@ -149,4 +149,4 @@ def stated(text: str, at: datetime) -> Sequence[Said]:
     stated = [
         Said(one.content, one.type, one.topic, one.subject) for one in found if not one.depends
     ]
-    return stated or [Said(each) for each in sentences_at_the_ends(text, most=LONGEST)]
+    return stated or [Said(end) for end in sentences_at_the_ends(text, most=LONGEST)]
