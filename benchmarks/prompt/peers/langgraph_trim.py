@@ -63,8 +63,8 @@ class InTheSystemPrompt:
         return [{"role": chat["role"], "content": chat["content"]} for chat in chats]
 
     def answered(self, text: str) -> None:
-        said = {"messages": [{"role": "assistant", "content": text}]}
-        self._graph.update_state(THREAD, said, as_node="call_model")
+        state = {"messages": [{"role": "assistant", "content": text}]}
+        self._graph.update_state(THREAD, state, as_node="call_model")
 
 
 def _count(messages: Sequence[BaseMessage]) -> int:

@@ -51,8 +51,8 @@ def _id_faults(dataset: Dataset) -> Iterator[str]:
     }
     for kind, ids in kinds.items():
         yield from (
-            f"{kind} id {each} is used {times} times"
-            for each, times in Counter(ids).items()
+            f"{kind} id {name} is used {times} times"
+            for name, times in Counter(ids).items()
             if times > 1
         )
         yield from (
@@ -133,12 +133,12 @@ def _number_faults(question: Question) -> Iterator[str]:
 
 def _supersession_faults(dataset: Dataset, supersession: Supersession) -> Iterator[str]:
     name, new = f"supersession {supersession.id}", supersession.new
-    said = [(old.message, old.quote) for old in supersession.old] + [(new.message, new.quote)]
-    for message, quote in said:
+    quotes = [(old.message, old.quote) for old in supersession.old] + [(new.message, new.quote)]
+    for message, quote in quotes:
         yield from _quote_faults(
             dataset, name, message=message, quote=quote, user=supersession.user
         )
-    for before, after in pairwise([message for message, _ in said if message in dataset]):
+    for before, after in pairwise([message for message, _ in quotes if message in dataset]):
         if dataset.message(before).timestamp >= dataset.message(after).timestamp:
             yield f"{name}: {before} is replaced by {after}, but is not the earlier one"
     if new.keyword not in new.quote:

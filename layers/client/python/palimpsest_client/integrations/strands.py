@@ -52,13 +52,13 @@ class PalimpsestMemoryStore(MemoryStore):
     async def search(self, query: str, options: Any = None) -> list[MemoryEntry]:
         """Return the memories that answer the query best."""
         k = (options or {}).get("max_search_results") or self.max_search_results
-        found = await anyio.to_thread.run_sync(partial(self._user.recall, query, k=k))
+        result = await anyio.to_thread.run_sync(partial(self._user.recall, query, k=k))
         return [
             MemoryEntry(
                 memory["content"],
                 metadata={"id": memory["id"], "type": memory["type"], "score": memory["score"]},
             )
-            for memory in found["memories"]
+            for memory in result["memories"]
         ]
 
     async def add(self, content: str, metadata: Mapping[str, Any] | None = None) -> Any:
@@ -77,7 +77,7 @@ class PalimpsestMemoryStore(MemoryStore):
         key = hashlib.sha256(json.dumps(batch).encode()).hexdigest()
         if chats:
             used = summed(
-                found for message in messages if (found := self._used(message)) is not None
+                usage for message in messages if (usage := self._used(message)) is not None
             )
             store = partial(self._session.append, *chats, usage=used, key=key)
             await anyio.to_thread.run_sync(store)
@@ -120,4 +120,4 @@ def _call(use: Mapping[str, Any]) -> Message:
 
 
 def _result(result: Mapping[str, Any]) -> str:
-    return "\n".join(each.get("text") or json.dumps(each.get("json")) for each in result["content"])
+    return "\n".join(part.get("text") or json.dumps(part.get("json")) for part in result["content"])
