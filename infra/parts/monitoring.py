@@ -29,8 +29,6 @@ keys, or a client calls in a loop.
 """
 WAITED_SECONDS = 900
 MB_A_GB = 1024
-WAITED_FOR = ("summarize", "extract", "embed")
-"""The queues whose work users wait for. Each has an alarm of its own; the others share one."""
 DOMAIN_ALARMS = (
     ("SearchRed", "ClusterStatus.red", 0, "Data of the search domain is away."),
     ("SearchBlocked", "ClusterIndexWritesBlocked", 0, "The domain takes no writes."),
@@ -128,16 +126,13 @@ class Monitoring(Construct):
         self._alarm(
             "Parked", _waiting(queues.parked), above=0, description="Stream records were set aside."
         )
-        for name in WAITED_FOR:
-            if name in queues.of:
-                age = queues.of[name].metric_approximate_age_of_oldest_message(period=FIVE_MINUTES)
-                self._alarm(
-                    f"{name.capitalize()}Age",
-                    age,
-                    above=WAITED_SECONDS,
-                    description=f"Work of {name} has waited for a quarter of an hour.",
-                )
-        self._watch_other_ages(queues)
+        for name, queue in (queues.of | {"events": queues.events}).items():
+            self._alarm(
+                f"{name.capitalize()}Age",
+                queue.metric_approximate_age_of_oldest_message(period=FIVE_MINUTES),
+                above=WAITED_SECONDS,
+                description=f"Work of {name} has waited for a quarter of an hour.",
+            )
         working = [*queues.of.values(), queues.events]
         ages = [queue.metric_approximate_age_of_oldest_message() for queue in working]
         self._row(
@@ -146,25 +141,6 @@ class Monitoring(Construct):
                 [_waiting(queue) for queue in (*working, queues.dead_letters, queues.parked)],
             ),
             ("Age of the oldest message", ages),
-        )
-
-    def _watch_other_ages(self, queues: Queues) -> None:
-        """Add one alarm for the oldest message of all queues that have none of their own. A queue
-        that nobody has used for hours has no data, which counts as no age.
-        """
-        others = {name: queue for name, queue in queues.of.items() if name not in WAITED_FOR}
-        ages = {
-            name: queue.metric_approximate_age_of_oldest_message(period=FIVE_MINUTES)
-            for name, queue in (others | {"events": queues.events}).items()
-        }
-        filled = ", ".join(f"FILL({name}, 0)" for name in ages)
-        self._alarm(
-            "BackgroundAge",
-            cloudwatch.MathExpression(
-                expression=f"MAX([{filled}])", using_metrics=ages, period=FIVE_MINUTES
-            ),
-            above=WAITED_SECONDS,
-            description="Work of sweep or reindex, or an event, has waited for 15 minutes.",
         )
 
     def watch_api(self, api: gateway.HttpApi) -> None:

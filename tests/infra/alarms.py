@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -30,34 +29,13 @@ def firing(template: Template, data: Data) -> set[str]:
 
 def _is_firing(alarm: Mapping[str, Any], data: Data) -> bool:
     assert "DatapointsToAlarm" not in alarm
-    values = _values(alarm, data, periods=alarm["EvaluationPeriods"])
+    periods = alarm["EvaluationPeriods"]
+    values = [*data.get((alarm["MetricName"], _of(alarm)), ())][-periods:]
+    missing_periods: list[float | None] = [None] * (periods - len(values))
+    values = missing_periods + values
     compare = COMPARE[alarm["ComparisonOperator"]]
     missing = alarm["TreatMissingData"] == "breaching"
     return all(missing if value is None else compare(value, alarm["Threshold"]) for value in values)
-
-
-def _values(alarm: Mapping[str, Any], data: Data, *, periods: int) -> Sequence[float | None]:
-    """The values of the alarm's metric, or of the one expression that we use: the greatest of
-    several metrics, where a period without data is 0.
-    """
-    if "MetricName" in alarm:
-        return _last(data.get((alarm["MetricName"], _of(alarm)), ()), periods)
-    (computed,) = [each for each in alarm["Metrics"] if "Expression" in each]
-    parts = re.fullmatch(r"MAX\(\[(.+)\]\)", computed["Expression"])
-    assert parts, computed
-    series = {}
-    for each in alarm["Metrics"]:
-        if "MetricStat" in each:
-            metric = each["MetricStat"]["Metric"]
-            found = data.get((metric["MetricName"], _of(metric)), ())
-            series[f"FILL({each['Id']}, 0)"] = [value or 0 for value in _last(found, periods)]
-    assert parts[1] == ", ".join(series)
-    return [max(values) for values in zip(*series.values(), strict=True)]
-
-
-def _last(values: Sequence[float | None], periods: int) -> list[float | None]:
-    found = [*values][-periods:]
-    return [None] * (periods - len(found)) + found
 
 
 def _of(alarm: Mapping[str, Any]) -> str:

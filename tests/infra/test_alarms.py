@@ -24,9 +24,9 @@ FAILURES: list[tuple[str, str, str, list[float | None]]] = [
     ("SummarizeAge", "ApproximateAgeOfOldestMessage", "Summarize", [1_000]),
     ("ExtractAge", "ApproximateAgeOfOldestMessage", "Extract", [1_000]),
     ("EmbedAge", "ApproximateAgeOfOldestMessage", "Embed", [1_000]),
-    ("BackgroundAge", "ApproximateAgeOfOldestMessage", "Sweep", [1_000]),
-    ("BackgroundAge", "ApproximateAgeOfOldestMessage", "Reindex", [1_000]),
-    ("BackgroundAge", "ApproximateAgeOfOldestMessage", "Events", [1_000]),
+    ("SweepAge", "ApproximateAgeOfOldestMessage", "Sweep", [1_000]),
+    ("ReindexAge", "ApproximateAgeOfOldestMessage", "Reindex", [1_000]),
+    ("EventsAge", "ApproximateAgeOfOldestMessage", "Events", [1_000]),
     ("ServerErrors", "5xx", API, [5]),
     ("ClientErrors", "4xx", API, [6_000]),
     ("Latency", "Latency", API, [4_000, 4_000, 4_000]),
@@ -78,7 +78,7 @@ def test_calls_that_wait_for_their_job_are_not_called_slow(with_domains: Synthes
     (latency,) = (
         each
         for each in with_domains.prod.of_type("AWS::CloudWatch::Alarm").values()
-        if each.get("MetricName") == "Latency"
+        if each["MetricName"] == "Latency"
     )
     assert latency["ExtendedStatistic"] == "p50"
 

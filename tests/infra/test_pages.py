@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from infra import paths
+from infra.config import Choices, stage_named
+from infra.parts import monitoring
 from tests.infra.conftest import Template
 
-PAGE = (paths.PROJECT / "docs" / "deploy.md").read_text(encoding="utf-8")
+DOCUMENTS = paths.PROJECT / "docs"
+PAGE = (DOCUMENTS / "deploy.md").read_text(encoding="utf-8")
+OPERATIONS = (DOCUMENTS / "operations.md").read_text(encoding="utf-8")
 NUMBERS = dict(
     zip(
         ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"],
@@ -41,6 +47,25 @@ def test_the_page_counts_what_the_template_has(prod_on_tables: Template) -> None
         len(prod.of_type("AWS::SQS::Queue")),
         len(polled),
     ]
-    assert said(r"\| (\d+) alarms on") == [len(prod.of_type("AWS::CloudWatch::Alarm"))]
+    assert said(r"\| (\d+) alarms,") == [len(prod.of_type("AWS::CloudWatch::Alarm"))]
     memory = [each["MemorySize"] for each in prod.of_type("AWS::Lambda::Function").values()]
     assert f"{min(memory)} to {max(memory):,} MB" in PAGE
+
+
+def test_the_pages_say_what_the_stages_are_configured_with() -> None:
+    prod, dev, budget = stage_named("prod"), stage_named("dev"), Choices().budget_usd
+    assert f"{prod.log_days} days in `prod`, {dev.log_days} in `dev`" in PAGE
+    assert f"{prod.sizes.requests_per_second} calls a second at most" in PAGE
+    assert f"${budget} a month for the account" in PAGE
+    assert f"`prod` takes {prod.sizes.requests_per_second} calls a second" in OPERATIONS
+    assert f"A budget of ${budget} a month" in OPERATIONS
+    assert f"over {monitoring.REFUSED:,} calls were refused in five minutes" in OPERATIONS
+    assert f"takes more than {monitoring.SLOW_MS // 1000} s" in OPERATIONS
+    assert f"has waited for {monitoring.WAITED_SECONDS // 60} minutes" in OPERATIONS
+
+
+@pytest.mark.parametrize("page", ["operations.md", "api.md", "troubleshooting.md"])
+def test_pages_say_how_many_refused_calls_get_a_problem(page: str) -> None:
+    text = (DOCUMENTS / page).read_text(encoding="utf-8").lower()
+    assert stage_named("prod").sizes.refusals_answered == 20
+    assert re.search(r"twenty (refused |such )?calls a minute", text)

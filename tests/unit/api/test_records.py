@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from palimpsest.engines.dynamodb.streams import stream_record
 from palimpsest.errors import DamagedJob, ModelUnavailable, NewerJob, Unavailable
-from palimpsest.jobs import steps
+from palimpsest.jobs import handling
 from palimpsest.jobs.attempts import MAX_TRIES
 from palimpsest.jobs.events import JobNotice
 from palimpsest.observability import logger
@@ -85,7 +85,7 @@ class Worker:
 
     def receive(self, *records: dict[str, Any]) -> list[str]:
         """The messages that the queue is to keep."""
-        worker = steps.Worker(self.step, self.give_up, self.hide, self, self.leave)
+        worker = handling.Worker(self.step, self.give_up, self.hide, self, self.leave)
         answer = work_batch({"Records": list(records)}, LambdaContext(), worker=worker)  # type: ignore[arg-type]
         return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
 

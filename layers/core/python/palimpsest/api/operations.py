@@ -23,15 +23,16 @@ GIVEN = ("service", "call")
 RESOURCES: Mapping[Function, tuple[str, ...]] = {
     "sessions": (
         "resources.sessions.operations",
-        "resources.messages",
-        "resources.context",
+        "resources.messages.operations",
+        "resources.context.operations",
         "resources.compactions",
         "resources.jobs",
-        "resources.tenant",
+        "resources.settings",
+        "resources.usage",
     ),
     "memories": (
         "resources.sessions.operations",
-        "resources.context",
+        "resources.context.operations",
         "resources.users",
         "resources.profile",
         "resources.transfer",

@@ -487,7 +487,7 @@ def _tail(content: str, new: str) -> tuple[int, int] | None:
     if len(tail.split()) != len(new.split()) or _names_nothing(new):
         return None
     if _number().match(tail) and not _number().match(new):
-        return None  # a thanks after a number is no new number
+        return None  # thanks after a number are not a new number
     return found.end("tail") - len(tail), found.end("tail")
 
 

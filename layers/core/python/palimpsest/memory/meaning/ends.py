@@ -270,11 +270,18 @@ def _ends(end: End, record: Record) -> bool:
         return False
     if not all(is_meant_by(word, named) for word in end.words):
         return _denies_value(end, record)
+    return _share_of_record(end, record, named) >= (PLAINLY if end.kind == "plain" else LEAST_SHARE)
+
+
+def _share_of_record(end: End, record: Record, named: Sequence[str]) -> float:
+    """Return which share of a record's words the end names. A short record that has all words of a
+    clear end counts in full, a long one by its clauses.
+    """
     if end.kind == "plain":
-        return _share(named, end) >= PLAINLY
+        return _share(named, end)
     if len(named) <= FEW:
-        return True
-    return max(_share(naming(part), end) for part in clauses(record.content)) >= LEAST_SHARE
+        return 1.0
+    return max(_share(naming(part), end) for part in clauses(record.content))
 
 
 def _share(named: Sequence[str], end: End) -> float:

@@ -141,9 +141,9 @@ def may_move(text: str) -> bool:
 @dataclass(frozen=True, slots=True)
 class Move:
     """A sentence that gives a thing new values. `things` are the words that name it, each as a
-    phrase. `of` are the words for whom or what the thing is. If `is_marked` is false, nothing in
-    the sentence says that something has changed. `is_plain` is true for a sentence such as "my
-    deposit is 550 euros".
+    phrase. `of` are the words after "of" or "with" that belong to its name. If `is_marked` is
+    false, nothing in the sentence says that something has changed. `is_plain` is true for a
+    sentence such as "my deposit is 550 euros".
     """
 
     things: tuple[tuple[str, ...], ...]

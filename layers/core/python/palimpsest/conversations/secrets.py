@@ -1,14 +1,21 @@
-"""The treatment of secrets in the messages that callers send, by the tenant's rule."""
+"""Secrets in messages: what a tenant's rule does with messages that hold secrets, and the masks in
+place of secrets.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from palimpsest.conversations.drafts import Draft
-from palimpsest.conversations.shared import masked_chat, masked_value
+from palimpsest.conversations.message import Chat, Message
 from palimpsest.errors import FieldError, Unprocessable
+from palimpsest.privacy.secrets import masked
 from palimpsest.tenants.settings import SecretsRule
+
+_KEPT = frozenset({"role", "id", "tool_call_id", "type", "name"})
+"""The fields whose values are not text of a speaker, so they are never masked."""
 
 
 def holding_secrets(drafts: Sequence[Draft]) -> dict[int, Draft]:
@@ -47,3 +54,26 @@ def admitted(
     if rule == "mask":
         return [found.get(number, draft) for number, draft in enumerate(drafts)]
     return drafts
+
+
+def without_secrets(message: Message) -> Message:
+    chat, extra = masked_chat(message.chat), masked_value(message.extra)
+    if chat == message.chat and extra == message.extra:
+        return message
+    return replace(message, chat=chat, extra=extra)
+
+
+def masked_chat(chat: Chat) -> Chat:
+    """Return the chat message with a mask in place of each secret."""
+    return {name: value if name in _KEPT else masked_value(value) for name, value in chat.items()}
+
+
+def masked_value(value: Any) -> Any:
+    """Return a JSON value with a mask in place of each secret in its texts."""
+    if isinstance(value, str):
+        return masked(value)
+    if isinstance(value, Mapping):
+        return {name: each if name in _KEPT else masked_value(each) for name, each in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, bytes):
+        return [masked_value(element) for element in value]
+    return value
