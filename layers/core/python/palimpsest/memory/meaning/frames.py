@@ -11,7 +11,13 @@ from difflib import SequenceMatcher
 from functools import cache, lru_cache
 
 from palimpsest.memory.meaning.ends import is_unreal
-from palimpsest.memory.meaning.fitting import LEAST_NAMED, count_the_same, in_a_label, is_about
+from palimpsest.memory.meaning.fitting import (
+    LEAST_NAMED,
+    LEAST_SHARED,
+    count_the_same,
+    in_a_label,
+    is_about,
+)
 from palimpsest.memory.meaning.reading import (
     PACKAGE,
     compiled,
@@ -285,7 +291,8 @@ def moved(content: str, by: Move) -> str | None:
         new = _new_value(value, own, by)
         if new is None or folded(new.text) == folded(value.text):
             continue
-        if fits(new, value, content) and is_about(by.named, content, value.place):
+        least = LEAST_NAMED if by.denied else LEAST_SHARED
+        if fits(new, value, content) and is_about(by.named, content, value.place, least=least):
             result = result[: value.start] + new.text + result[value.end :]
             changes += 1
     return result if changes else None
