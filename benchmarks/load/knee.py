@@ -37,7 +37,8 @@ SLOW = 5  # times the first latency
 KEPT_UP = 0.9  # of the planned rate
 FAILED = 0.01
 PATIENCE = 30
-WARM_CALLS = 20  # of a local stack, whose functions start with their first call
+WARM_CALLS, WARM_AT_ONCE = 64, 16
+"""The calls before the first rate on a local stack, which starts a process for each call at once."""
 WIDTH, HEIGHT = 760, 340
 PAGES = paths.PROJECT / "docs" / "measurements"
 
@@ -228,8 +229,8 @@ def _steps(url: str, *, most: float, seconds: float) -> list[Step]:
     if not url:
         with running() as stack:
             turns = Turns(stack.url, stack.key)
-            for _ in range(WARM_CALLS):
-                turns()
+            with ThreadPoolExecutor(WARM_AT_ONCE) as pool:
+                list(pool.map(lambda _: turns(), range(WARM_CALLS)))
             return ramp(turns, most=most, seconds=seconds)
     key = os.environ.get("PALIMPSEST_KEY", "")
     if not url.startswith(("http://", "https://")) or not key:
