@@ -393,6 +393,19 @@ def test_a_recall_leads_to_the_message_that_it_found(page: Page, filled: Client)
     expect(page.locator(".marked")).to_contain_text("My bicycle is green.")
 
 
+def test_a_job_says_whether_its_model_calls_are_kept(page: Page, filled: Client) -> None:
+    assert filled("POST", "/v1/sessions/s1/end", {"wait": 20}).status in (200, 202)
+    show(page, "users/sarah/jobs")
+    page.get_by_role("button", name="extract").click()
+    calls = page.get_by_role("region", name="Model calls")
+    expect(calls).to_contain_text("They are not kept.")
+    assert filled("PUT", "/v1/settings", {"keep_model_calls": True}).status == 200
+    page.get_by_role("button", name="Refresh").click()
+    page.get_by_role("button", name="extract").click()
+    expect(calls).to_contain_text("No call of the last seven days is kept.")
+    assert axe.serious(page) == []
+
+
 def test_feedback_opens_a_review_that_is_decided(page: Page, filled: Client) -> None:
     search = {"query": "Hamburg", "mode": "keyword"}
     eventually(lambda: filled("POST", "/v1/users/sarah/memories/search", search).json["memories"])
