@@ -43,7 +43,10 @@ def passes(deployment: str, *, deployments: Any, functions: Any) -> bool:
     versions = [
         resource["Properties"] for named in content["Resources"] for resource in named.values()
     ]
-    return all(answers(functions, each["Name"], version=each["TargetVersion"]) for each in versions)
+    return all(
+        answers(functions, version["Name"], version=version["TargetVersion"])
+        for version in versions
+    )
 
 
 def answers(functions: Any, function: str, *, version: str) -> bool:

@@ -102,8 +102,8 @@ class TenantCalls:
 
     def tools(self, *, format: str = "openai") -> Steps[list[JSON]]:  # noqa: A002 - as the API calls it
         """Return the definitions of the tools for a model, in the format of a model's API."""
-        found = yield from call("GET", "tools", query={"format": format})
-        tools: list[JSON] = found["tools"]
+        answer = yield from call("GET", "tools", query={"format": format})
+        tools: list[JSON] = answer["tools"]
         return tools
 
     def request(

@@ -338,13 +338,13 @@ def _written(lines: Sequence[_Line], *, limit: int, count: Count) -> str:
     """
     ranked = sorted(lines, key=attrgetter("density"), reverse=True)  # equal lines keep their order
     good = [line for line in ranked if line.score > 0] or ranked[:1]
-    said = [line for line in good if not line.is_data]
+    prose = [line for line in good if not line.is_data]
     choice = _Choice(lines)
     choice.take([line for line in good if line.who], room=limit * WHO_SHARE)
-    choice.take([line for line in said if line.old], room=limit * OLD_SHARE)
+    choice.take([line for line in prose if line.old], room=limit * OLD_SHARE)
     for _ in range(2):  # the second time with the room that the estimate left unused
         wasted = choice.tokens - count(choice.written())
-        choice.take(said, room=limit + wasted)
+        choice.take(prose, room=limit + wasted)
         choice.take(good, room=limit + wasted)
     choice.take(good, room=limit + choice.tokens - count(choice.written()), also_covered=True)
     while choice.places:

@@ -154,12 +154,12 @@ def worth(
 
 def _facts(sentence: str, *, has_number_words: bool) -> float:
     """Return how many numbers, dates and sums the sentence has. An identifier counts for more."""
-    found: float = len(_NUMBER.findall(sentence))
-    if found or "@" in sentence or "://" in sentence:
-        found += IDENTIFIER * len(_IDENTIFIER.findall(sentence))
+    numbers: float = len(_NUMBER.findall(sentence))
+    if numbers or "@" in sentence or "://" in sentence:
+        numbers += IDENTIFIER * len(_IDENTIFIER.findall(sentence))
     if has_number_words:
-        found += len(_patterns()[NUMBER_WORD].findall(sentence.lower()))
-    return found
+        numbers += len(_patterns()[NUMBER_WORD].findall(sentence.lower()))
+    return numbers
 
 
 def is_log_line(sentence: str) -> bool:

@@ -180,13 +180,15 @@ class Prune:
             *(message for message in pinned if not head.is_withdrawn(message.seq)),
             *window(self.sessions, scope, head),
         )
-        asked = topic or next(
-            (text_of(one.chat) for one in reversed(held) if one.role == "user"), ""
+        question = topic or next(
+            (text_of(message.chat) for message in reversed(held) if message.role == "user"), ""
         )
         compared = contested(head, held, budget=budget)
-        similar = self._similar(scope, head, asked, compared, until=until)
+        similar = self._similar(scope, head, question, compared, until=until)
         now = self.clock.now()
-        pruned = prune(head, held, budget=budget, topic=asked, near=similar, created_at=stamp(now))
+        pruned = prune(
+            head, held, budget=budget, topic=question, near=similar, created_at=stamp(now)
+        )
         if pruned is None:
             return ArmResult(why_not="only_recent_turns")
         _committed(

@@ -99,8 +99,8 @@ def slot_of(text: str) -> Slot | None:
     for said_so in _readings(_now().sub("", _LAST.sub("", said))):
         for number in numbers:
             phrase = _phrases()[number]
-            found = compiled(phrase.pattern).match(said_so)
-            if found and (slot := _slot(phrase, found, said_so)):
+            match = compiled(phrase.pattern).match(said_so)
+            if match and (slot := _slot(phrase, match, said_so)):
                 return slot
     return None
 

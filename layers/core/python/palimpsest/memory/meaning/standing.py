@@ -89,8 +89,8 @@ def _points(pattern: re.Pattern[str], text: str) -> bool:
     """Return whether the first match of a pattern refers to something that the text does
     not name.
     """
-    found = pattern.search(text)
-    return found is not None and not _is_anchored(text[: found.start()])
+    match = pattern.search(text)
+    return match is not None and not _is_anchored(text[: match.start()])
 
 
 def _is_anchored(before: str) -> bool:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 TIMEOUT_SECONDS = 30.0
 
-UNKNOWN_WINDOW = 8_192
+UNKNOWN_WINDOW = 8_192  # small, so that a request to any model fits
 
 # Reasoning models count their thoughts as output.
 THINKERS = re.compile(r"(?:[a-z-]+\.)*(?:o[1-9](?:-|$)|gpt-[56]|gpt-oss|deepseek[-.]r|qwq)")
