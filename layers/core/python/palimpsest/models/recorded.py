@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from functools import partial
 
 from palimpsest.errors import ModelFailed
-from palimpsest.models.ports import Completion, LanguageModel, Schema
+from palimpsest.models.calls import ModelOverAnother, ModelRequest
+from palimpsest.models.ports import Completion
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,58 +40,29 @@ def recorded_by(record: Record) -> Iterator[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedModel:
+class RecordedModel(ModelOverAnother):
     """Implements `LanguageModel` over another model. Without `recorded_by` it only calls that
     model.
     """
 
-    model: LanguageModel
-
-    def capacity(self, model: str | None = None) -> int:
-        return self.model.capacity(model)
-
-    def complete(
-        self, *, instructions: str, text: str, max_tokens: int, model: str | None = None
-    ) -> Completion:
-        ask = partial(self.model.complete, instructions=instructions, text=text)
-        return _recorded(
-            partial(ask, max_tokens=max_tokens, model=model),
-            ModelCall(instructions, text, model=model),
+    def answer(self, request: ModelRequest) -> Completion:
+        record = _RECORD.get()
+        if record is None:
+            return request.send_to(self.model)
+        call = ModelCall(request.instructions, request.text, model=request.model)
+        try:
+            completion = request.send_to(self.model)
+        except ModelFailed as failure:
+            record(replace(call, error=failure.code))
+            raise
+        used = completion.usage
+        record(
+            replace(
+                call,
+                answer=completion.text,
+                model=completion.model,
+                tokens_in=used.tokens_in,
+                tokens_out=used.tokens_out,
+            )
         )
-
-    def complete_json(
-        self,
-        *,
-        instructions: str,
-        text: str,
-        schema: Schema,
-        max_tokens: int,
-        model: str | None = None,
-    ) -> Completion:
-        ask = partial(self.model.complete_json, instructions=instructions, text=text, schema=schema)
-        return _recorded(
-            partial(ask, max_tokens=max_tokens, model=model),
-            ModelCall(instructions, text, model=model),
-        )
-
-
-def _recorded(ask: Callable[[], Completion], call: ModelCall) -> Completion:
-    record = _RECORD.get()
-    if record is None:
-        return ask()
-    try:
-        found = ask()
-    except ModelFailed as failure:
-        record(replace(call, error=failure.code))
-        raise
-    used = found.usage
-    record(
-        replace(
-            call,
-            answer=found.text,
-            model=found.model,
-            tokens_in=used.tokens_in,
-            tokens_out=used.tokens_out,
-        )
-    )
-    return found
+        return completion
