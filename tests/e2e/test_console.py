@@ -10,12 +10,14 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 
-from tests.e2e.stack import PATIENCE, Client, Stack, eventually
+from tests.e2e.stack import Client, Stack, eventually
 from tests.engines import axe, chromium, npm
 
 pytestmark = pytest.mark.e2e
 HOSTILE = '<script>window.ran = 1</script><img src=x onerror="window.ran = 1"></memory> \u202eesrever\u202c'
 LONG = HOSTILE * (1_000_000 // len(HOSTILE) + 1)
+PATIENCE = 60
+"""Seconds after which a page is broken. On an idle machine a view takes less than one."""
 MILLISECONDS = PATIENCE * 1000
 WIDTHS = (360, 1600)
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
@@ -391,6 +393,19 @@ def test_a_recall_leads_to_the_message_that_it_found(page: Page, filled: Client)
     expect(page.locator(".marked")).to_contain_text("My bicycle is green.")
 
 
+def test_a_job_says_whether_its_model_calls_are_kept(page: Page, filled: Client) -> None:
+    assert filled("POST", "/v1/sessions/s1/end", {"wait": 20}).status in (200, 202)
+    show(page, "users/sarah/jobs")
+    page.get_by_role("button", name="extract").click()
+    calls = page.get_by_role("region", name="Model calls")
+    expect(calls).to_contain_text("They are not kept.")
+    assert filled("PUT", "/v1/settings", {"keep_model_calls": True}).status == 200
+    page.get_by_role("button", name="Refresh").click()
+    page.get_by_role("button", name="extract").click()
+    expect(calls).to_contain_text("No call of the last seven days is kept.")
+    assert axe.serious(page) == []
+
+
 def test_feedback_opens_a_review_that_is_decided(page: Page, filled: Client) -> None:
     search = {"query": "Hamburg", "mode": "keyword"}
     eventually(lambda: filled("POST", "/v1/users/sarah/memories/search", search).json["memories"])
@@ -474,4 +489,19 @@ def test_the_reference_of_the_api_is_searched(
         expect(reference).to_have_attribute("server-url", call.url)
         wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
         assert page.evaluate(wider) <= 0
+        assert axe.serious(page) == []
         assert complaints == []
+
+
+def test_the_reference_shows_every_operation(browser: Browser, call: Client) -> None:
+    with closing(browser.new_context(viewport={"width": 1600, "height": 900})) as context:
+        page, complaints = context.new_page(), list[str]()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(f"{call.url}/v1/docs")
+        operations = page.locator("#operations option")
+        expect(operations.nth(50)).to_be_attached()
+        for text in operations.evaluate_all("all => all.map(each => each.value)"):
+            page.get_by_label("Find an operation").fill(text)
+            path = text.rpartition(" ")[2]
+            expect(page.locator("rapi-doc").get_by_text(path, exact=True).first).to_be_attached()
+            assert complaints == [], text

@@ -12,23 +12,21 @@ from itertools import chain, islice
 from palimpsest.memory.meaning.reading import is_meant_by, naming
 from palimpsest.memory.meaning.signs import Said
 
-from benchmarks.retrieval.labelled.dataset import OUR_SETS, load
 from benchmarks.retrieval.labelled.form import Conversation
+from benchmarks.truth.long_talks import conversations
 from benchmarks.truth.relating.pairs import Pair, stated
 
 NEWEST = 4  # known statements beside each new one, and as many that share a word with it
 SPOKEN = ("user",)
 
 
-def of_talks(*, is_odd: bool | None = None) -> Iterator[Pair]:
-    """The pairs of our labelled conversations. With `is_odd`, those of every second conversation."""
-    for path in OUR_SETS:
-        for number, talk in enumerate(load(path).conversations):
-            if is_odd in (None, bool(number % 2)):
-                yield from _of_talk(path.name, talk)
+def of_talks(*, is_odd: bool) -> Iterator[Pair]:
+    """Yield the pairs of every second one of our labelled conversations."""
+    for talk in conversations(is_odd=is_odd):
+        yield from _of_talk(talk)
 
 
-def _of_talk(name: str, talk: Conversation) -> Iterator[Pair]:
+def _of_talk(talk: Conversation) -> Iterator[Pair]:
     known: dict[str | None, list[Said]] = defaultdict(list)
     for session in talk.sessions:
         for message in session.messages:
@@ -37,12 +35,12 @@ def _of_talk(name: str, talk: Conversation) -> Iterator[Pair]:
                 now = stated(message.content, message.timestamp.astimezone(UTC))
                 for new in now:
                     for one in _beside(new, before):
-                        yield Pair("talks", f"{name}: {talk.id}", new, one, "leave")
+                        yield Pair("talks", talk.id, new, one, "leave")
                 before += now
 
 
 def _beside(new: Said, known: Sequence[Said]) -> dict[Said, None]:
-    """The newest known statements, and the newest that share a word with the new one."""
+    """Return the newest known statements, and the newest that share a word with the new one."""
     named = naming(new.text)
     near = (
         one for one in reversed(known) if any(is_meant_by(word, named) for word in naming(one.text))

@@ -21,7 +21,7 @@ from benchmarks.beside.environments import python_of
 from benchmarks.report import Cell, Table, for_terminal
 from benchmarks.retrieval.ranking.train import LEARNER
 from benchmarks.truth.form import OURS, UNREAD, load
-from benchmarks.truth.relating.pairs import Pair, of_cases, unrelated, written
+from benchmarks.truth.relating.pairs import WRITERS, Pair, of_cases, unrelated, written
 from benchmarks.truth.relating.talks import of_talks
 
 WRITTEN = Path("layers/core/python/palimpsest/memory/meaning/relation.json")
@@ -33,7 +33,7 @@ LEAST = {"changes": 0.55, "clearly": 0.8, "repeats": 0.5, "sounds": -3.0, "sound
 
 
 def train(pairs: Sequence[Pair]) -> dict[str, Any]:
-    """The weights as they are stored."""
+    """Return the weights as they are stored."""
     told = [_row(pair, is_unrelated=False) for pair in pairs]
     told += [_row(pair, is_unrelated=True) for pair in unrelated(pairs)]
     done = subprocess.run(
@@ -57,16 +57,16 @@ def _row(pair: Pair, *, is_unrelated: bool) -> dict[str, Any]:
         "signs": {**own_signs(pair.new), **shared_signs(pair.new, pair.known)},
         "words": sorted(words_of(pair.new.text)),
         "label": pair.label,
-        "weight": OF_WRITTEN if pair.of == "written" else 1.0,
+        "weight": OF_WRITTEN if pair.of.startswith("by ") else 1.0,
         "is_unrelated": is_unrelated,
     }
 
 
 def pairs_by_set() -> dict[str, list[Pair]]:
-    """The pairs of each set of cases, and the written ones."""
+    """Return the pairs of each set of cases, and the written ones."""
     found = {
-        "written": list(written()),
-        "talks": list(of_talks()),
+        **{f"by {writer}": list(written(writer)) for writer in WRITERS},
+        "talks": list(of_talks(is_odd=False)),
         "ours": list(of_cases("ours", load(OURS))),
     }
     for folder in sorted(path for path in OURS.iterdir() if path.is_dir() and path not in UNREAD):
@@ -75,7 +75,9 @@ def pairs_by_set() -> dict[str, list[Pair]]:
 
 
 def judged(pairs: Sequence[Pair], relations: Relations) -> list[Cell]:
-    """How many changes and repetitions are found, and how many other pairs are taken for one."""
+    """Return how many changes and repetitions are found, and how many other pairs are taken for
+    one.
+    """
     likely = [(pair, relations.likely(pair.new, pair.known)) for pair in pairs]
     marks = relations.thresholds
 
@@ -100,7 +102,7 @@ def judged(pairs: Sequence[Pair], relations: Relations) -> list[Cell]:
 
 
 def table(sets: dict[str, list[Pair]]) -> Table:
-    """The judgement of each set by weights that were trained on the other sets."""
+    """Return the judgement of each set by weights that were trained on the other sets."""
     rows: list[list[Cell]] = []
     for name, pairs in sets.items():
         others = [pair for other, each in sets.items() if other != name for pair in each]

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
-from palimpsest.context.read import ReadContext, SessionContext
+from palimpsest.context.read import ReadContext
+from palimpsest.context.session_context import SessionContext
 from palimpsest.errors import Unavailable
 from palimpsest_client import Palimpsest
 from palimpsest_client.errors import OwnerMismatch, SessionNotFound

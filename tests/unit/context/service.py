@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.context.blocks.reader import stores
-from palimpsest.context.read import SessionContext
+from palimpsest.context.session_context import SessionContext
 from palimpsest.conversations.blocks import BlockType
 from palimpsest.conversations.message import Chat
 from palimpsest.conversations.overflow.arm import Arm

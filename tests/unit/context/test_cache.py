@@ -15,8 +15,9 @@ from palimpsest.context.cache import (
     parts_of,
     points_of,
     use_of,
+    written_with_points,
 )
-from palimpsest.context.read import SessionContext
+from palimpsest.context.session_context import SessionContext
 from palimpsest.conversations.weight import weigh
 from palimpsest.errors import BadRequest
 from palimpsest.scope import Scope
@@ -98,7 +99,7 @@ def test_anthropics_messages_have_cache_points_after_the_stable_part_and_the_win
     service = talking()
     service.learn("Sarah plays the cello")
     context = ask(service, "Do I play the cello?")
-    written = context.written("anthropic")
+    written = written_with_points(context, "anthropic")
     blocks = [block for message in written.messages for block in message["content"]]
     first, second = marked(blocks, "cache_control")
     assert first["text"] == context.memory.stable
@@ -109,7 +110,7 @@ def test_anthropics_messages_have_cache_points_after_the_stable_part_and_the_win
 
 def test_converses_messages_have_cache_points_of_their_own() -> None:
     service = talking()
-    written = ask(service, "And now?").written("converse")
+    written = written_with_points(ask(service, "And now?"), "converse")
     blocks = [block for message in written.messages for block in message["content"]]
     assert len(marked(blocks, "cachePoint")) == 2
     assert blocks[-1] == {"cachePoint": {"type": "default"}}
@@ -119,7 +120,9 @@ def test_a_short_context_without_memory_has_no_cache_points() -> None:
     service = ContextService(blocks=[])
     service.say("Hello")
     assert points_of(service.context()) == ()
-    assert "cache_control" not in json.dumps(service.context().written("anthropic").messages)
+    assert "cache_control" not in json.dumps(
+        written_with_points(service.context(), "anthropic").messages
+    )
 
 
 def test_a_cache_key_is_one_a_session_and_names_nobody() -> None:

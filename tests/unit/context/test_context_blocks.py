@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from palimpsest.context.read import SessionContext
+from palimpsest.context.session_context import SessionContext
 from palimpsest.conversations.own_tools import SEARCH_TOOL
 from palimpsest.conversations.weight import weigh
 from palimpsest.errors import BudgetTooSmall, ModelUnavailable, Unavailable

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from palimpsest.context.read import SessionContext
+from palimpsest.context.session_context import SessionContext
 from palimpsest.conversations.message import Chat
 from palimpsest.memory.record import Source
 

@@ -11,17 +11,16 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
+from palimpsest.context.formats import ContextFormat, FormattedMessages, written
+from palimpsest.context.session_context import SessionContext
 from palimpsest.conversations.message import SYSTEM_ROLES, Chat
 from palimpsest.conversations.own_tools import MEMORY_TOOL
 from palimpsest.conversations.spoken import SUMMARY_PREFIX
 from palimpsest.conversations.window.render import call_id_of
 from palimpsest.errors import BadRequest
 from palimpsest.scope import SessionScope
-
-if TYPE_CHECKING:
-    from palimpsest.context.read import SessionContext
 
 Part = Literal["system", "memory", "summary", "window", "recalled", "message"]
 """The parts of a context, in order. `memory` is the part of the memory before the conversation,
@@ -50,19 +49,19 @@ def parts_of(context: SessionContext) -> list[Part]:
     """Return the part to which each message belongs."""
     memory = context.memory
     last = len(context.messages) - 1
-    found: list[Part] = []
+    parts: list[Part] = []
     for number, (chat, place) in enumerate(
         zip(context.messages, context.fitted.places, strict=True)
     ):
         if place is not None:
-            found.append("window")
+            parts.append("window")
         elif context.has_given and number == last:
-            found.append("message")
+            parts.append("message")
         elif memory.recalled and chat.get("content") == memory.recalled:
-            found.append("recalled")
+            parts.append("recalled")
         else:
-            found.append(_made(chat, is_memory=_carries(chat, memory.stable or memory.text)))
-    return found
+            parts.append(_made(chat, is_memory=_carries(chat, memory.stable or memory.text)))
+    return parts
 
 
 def _carries(chat: Chat, text: str) -> bool:
@@ -90,6 +89,13 @@ def points_of(context: SessionContext) -> tuple[int, ...]:
     before = [number for number, part in enumerate(parts) if part == "memory"]
     again = list(takewhile(lambda number: parts[number] != "recalled", range(len(parts))))
     return tuple(sorted({*before[-1:], *again[-1:]}))
+
+
+def written_with_points(context: SessionContext, form: ContextFormat) -> FormattedMessages:
+    """Return the messages in the form of an API, with cache points where these are worth their
+    price.
+    """
+    return written(context.messages, form, points=points_of(context))
 
 
 def mark_of(context: SessionContext) -> str:

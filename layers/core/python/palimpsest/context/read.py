@@ -8,7 +8,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 from palimpsest import parallel
@@ -17,16 +16,15 @@ from palimpsest.context.ahead import Begun, ReadAhead, conversation_of, kept_of
 from palimpsest.context.at import counted, head_after, read_back
 from palimpsest.context.blocks.ports import Conversation
 from palimpsest.context.blocks.reader import BlockReader, BlockReads
-from palimpsest.context.cache import points_of
-from palimpsest.context.formats import ContextFormat, FormattedMessages, written
 from palimpsest.context.prompt import MemoryPrompt, fit_with_memory
+from palimpsest.context.session_context import SessionContext, search_tools
 from palimpsest.context.split import Kept, fit_split
 from palimpsest.conversations.configuration import Strategy, Summarize, parsed
 from palimpsest.conversations.contents import Contents, loaded
 from palimpsest.conversations.history import live
 from palimpsest.conversations.message import UNSHOWN_ROLES, Chat, Message, text_of
 from palimpsest.conversations.ports import Sessions
-from palimpsest.conversations.session import Compaction, CompactionState, Head, Settings
+from palimpsest.conversations.session import Compaction, Head, Settings
 from palimpsest.conversations.shortened import within
 from palimpsest.conversations.weight import weighed_in
 from palimpsest.conversations.window.fit import Fitted, Material, fit, newest, newest_turn
@@ -35,107 +33,11 @@ from palimpsest.models.catalogue import budget_of
 from palimpsest.models.ports import TokenCounter
 from palimpsest.scope import SessionScope
 
-SNAPSHOT_TRIES = 3
+SNAPSHOT_TRIES = 3  # a redaction may withdraw the summary while the context is read
 # bytes of large contents that are read; other large messages are shown shortened
 MOST_LOADED = 8_000_000
 # bytes of images and files, so that the whole answer fits 5 MB
 MOST_PARTS = 4_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class SessionContext:
-    """Chat messages that are ready to send, with their tokens. `compaction` says whether a
-    compaction of messages over the budget is pending or has failed.
-
-    `memory` is the memory from the session's blocks. `tools` are definitions of tools for the
-    model, of `tools_tokens` tokens. Messages, memory and tools together keep within the `budget`
-    (tokens). `degraded` names the parts that failed, and `failures` has their errors (a code, or an
-    error's name). `summary` is the compaction whose text comes before the window. `has_given` is
-    true if a message about to be sent was counted.
-    """
-
-    fitted: Fitted
-    head: Head
-    config: Strategy
-    budget: int
-    compaction: CompactionState
-    summary: Compaction | None = None
-    has_given: bool = False
-    memory: MemoryPrompt = field(default_factory=MemoryPrompt)
-    degraded: tuple[str, ...] = ()
-    failures: Mapping[str, str] = field(default_factory=dict)
-    tools: tuple[Mapping[str, Any], ...] = ()
-    tools_tokens: int = 0
-    ids: Mapping[int, str] = field(default_factory=dict)
-    has_points: bool = True
-
-    @property
-    def total_tokens(self) -> int:
-        """The tokens of messages, tools, and a memory outside the messages."""
-        beside = self.memory.tokens if self.config.memory_as == "none" else 0
-        return self.fitted.tokens + self.tools_tokens + beside
-
-    @property
-    def messages(self) -> Sequence[Chat]:
-        """The messages, ready to send."""
-        return self.fitted.messages
-
-    def written(self, form: ContextFormat) -> FormattedMessages:
-        """The messages in the form of an API, with cache points where these are worth their
-        price.
-        """
-        return written(self.messages, form, points=points_of(self) if self.has_points else ())
-
-    def tools_for(self, form: ContextFormat) -> Sequence[Mapping[str, Any]]:
-        """The tools in the form of an API."""
-        return _tools(form) if self.tools else ()
-
-    def refs(self, written: FormattedMessages) -> Sequence[tuple[int, str] | None]:
-        """Return, for each written message, the sequence number and the id of the stored message
-        that it shows (the first one if it shows several). Return None for a message that was made
-        for the context, such as the system message, memory, the summary, the message about to be
-        sent, or the replacement of a missing result.
-        """
-        places = [
-            None if number is None else self.fitted.places[number] for number in written.origins
-        ]
-        return [None if seq is None else (seq, self.ids[seq]) for seq in places]
-
-    @property
-    def loses_turns(self) -> bool:
-        """Return whether the context lacks turns of the window that a summary could replace. It is
-        false if the caller set the budget, or if a summary is being made.
-        """
-        is_folded = isinstance(self.config, Summarize) and self.compaction == "none"
-        is_own_budget = self.budget >= self.config.max_tokens
-        return is_folded and is_own_budget and not self._shows_window
-
-    @property
-    def _pinned(self) -> int:
-        """Return how many messages from before the window the context shows."""
-        return sum(seq < self.head.window_start for seq in self.fitted.seqs)
-
-    @property
-    def _shows_window(self) -> bool:
-        return len(self.fitted.seqs) - self._pinned >= self.head.window_messages
-
-    @property
-    def omitted(self) -> tuple[int, int] | None:
-        """Return the first and the last stored message that neither this context nor its summary
-        covers, or None if everything is covered.
-        """
-        shown, head = self.fitted.seqs, self.head
-        has_summary = self.summary is not None and self.fitted.summary_tokens > 0
-        first = (self.summary.last if self.summary and has_summary else head.base) + 1
-        pinned, is_whole = self._pinned, self._shows_window
-        if first >= head.window_start and is_whole:
-            return None
-        around = (first - 1, *(shown or (head.seq + 1,)))
-        between = list(pairwise(around))[
-            : pinned + 1 if is_whole else None
-        ]  # other gaps are system messages
-        gaps = [(before + 1, after - 1) for before, after in between if after - before > 1]
-        return (gaps[0][0], gaps[-1][1]) if gaps else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,8 +128,8 @@ class ReadContext:
         raise Unavailable("The session is changing too fast to be read.", code="contention")
 
     def ahead(self, scope: SessionScope, *, newest: Chat | None) -> ReadAhead:
-        """What an append calls with the session that it has read. `newest` is the user's message
-        that it stores.
+        """Return the function that an append calls with the session that it has read. `newest` is
+        the user's message that the append stores.
         """
         return ReadAhead(scope, newest, self.blocks, self.clock)
 
@@ -290,7 +192,7 @@ class ReadContext:
             head, stored = self._window(plan)
         stored, is_whole = loaded(self.contents, stored, most=MOST_LOADED)
         stored = within(stored, most=MOST_PARTS)
-        tools = _tools() if self._offers_search(plan) else ()
+        tools = search_tools() if self._offers_search(plan) else ()
         material = self._material(plan, stored, summary=summary, tools=tools)
         made = _Fitted(fit(material)) if reading is None else _with_memory(material, reading, plan)
         return SessionContext(
@@ -382,12 +284,6 @@ class ReadContext:
         return head, shown if keeps else newest_turn(shown)
 
 
-def _tools(form: ContextFormat = "openai") -> tuple[Mapping[str, Any], ...]:
-    from palimpsest.recall.tool import SEARCH, definition
-
-    return (definition(SEARCH, form),)
-
-
 @dataclass(frozen=True, slots=True)
 class _Fitted:
     """A context with its window, and the contents of the blocks."""
@@ -403,14 +299,14 @@ def _with_memory(material: Material, reading: BlockReads, plan: _Plan) -> _Fitte
     questions = (
         text_of(message.chat) for message in reversed(material.messages) if message.role == "user"
     )
-    found = reading.results(next(questions, None))
+    results = reading.results(next(questions, None))
     config = plan.config
     if config.memory_as == "split":
-        fitted, memory = fit_split(material, found, kept=plan.kept, tags=config.tags)
+        fitted, memory = fit_split(material, results, kept=plan.kept, tags=config.tags)
     else:
         fitted, memory = fit_with_memory(
             material,
-            found,
+            results,
             session=plan.scope.session,
             memory_as=config.memory_as,
             tags=config.tags,
@@ -418,6 +314,6 @@ def _with_memory(material: Material, reading: BlockReads, plan: _Plan) -> _Fitte
     return _Fitted(
         fitted,
         memory,
-        tuple(name for content in found for name in content.degraded),
+        tuple(name for content in results for name in content.degraded),
         reading.failures,
     )

@@ -28,6 +28,7 @@ from palimpsest.memory.meaning.frames import (
 )
 from palimpsest.memory.meaning.reading import naming
 from palimpsest.memory.meaning.slots import MOST_NAMED, says_the_same_of, singular, slot_of
+from palimpsest.memory.names import unlabelled
 from palimpsest.memory.record import GRAPH, Order, Record, record_id
 from palimpsest.memory.statements import Statement, topic_of_edits
 from palimpsest.memory.times import moment_of
@@ -51,8 +52,8 @@ class Reconciled:
 
 @dataclass
 class _Known:
-    """The known records before the step, which are read at first need, and the statements of the
-    step itself.
+    """The known records before the step, which are read when they are first needed, and the
+    statements of the step itself.
     """
 
     read: Known
@@ -67,7 +68,7 @@ class _Known:
 def reconciled(
     findings: Sequence[Finding], statements: Sequence[Statement], chunk: Chunk, *, known: Known
 ) -> Reconciled:
-    """The statements that are stored, and the topics that they end."""
+    """Return the statements to store, and the topics that they end."""
     state, put_right = _Known(known), set[tuple[tuple[int, ...], str]]()
     for rank, (finding, given) in enumerate(zip(findings, statements, strict=True)):
         statement = _in_its_topic(given)
@@ -95,8 +96,9 @@ def reconciled(
 
 
 def _related(finding: Finding, statement: Statement, rank: int, state: _Known) -> Statement | None:
-    """The statement as learned weights relate it to a known one: as its next version, in its words,
-    or beside its end. A finding that depends on others is stored only if it replaces one.
+    """Return the statement after the learned weights have related it to a known one. It becomes the
+    next version of the known one, takes its words, or ends it. A finding that depends on others is
+    returned only if it replaces a known statement.
     """
     own = [(place, _draft(one)) for place, (_, one, _) in enumerate(state.statements)]
     order = _order(statement, rank)
@@ -128,8 +130,8 @@ def _changing(
     *,
     is_own: bool,
 ) -> Statement:
-    """The statement, after the known one ended by it. It is the known one's next version if it has
-    no topic of its own.
+    """Return the statement after it has ended the known one. If it has no topic of its own, it
+    becomes the next version of the known one.
     """
     if is_own:
         _end_own(len(state.statements) - 1 - found.place, order, state)
@@ -145,7 +147,7 @@ def _changing(
 
 
 def _end_own(place: int, order: Order, state: _Known) -> None:
-    """End the topic of a statement of the step itself."""
+    """End the topic of another statement of this step."""
     finding, other, rank = state.statements[place]
     key = other.topic_key or f"said_{_draft(other).id}"
     state.statements[place] = (finding, replace(other, version_of=key), rank)
@@ -153,8 +155,8 @@ def _end_own(place: int, order: Order, state: _Known) -> None:
 
 
 def _in_its_topic(statement: Statement) -> Statement:
-    """The statement with the topic that its meaning gives it, if a model found it. A statement of
-    an end gets no topic, because it is not a value.
+    """Return a model's statement with the topic that its meaning gives it. A statement of an end
+    gets no topic, because it has no value.
     """
     if statement.type != "fact" or statement.method != "model":
         return statement
@@ -165,8 +167,8 @@ def _in_its_topic(statement: Statement) -> Statement:
 
 
 def _in_known_words(statement: Statement, state: _Known) -> Statement:
-    """The statement in the words of a memory that says the same. That memory then gets one more
-    source.
+    """Return the statement in the words of a memory that says the same. That memory then gets one
+    more source.
     """
     if statement.type == "fact" and (statement.topic or "").startswith(ALLERGY):
         return _of_known_allergy(statement, state)
@@ -192,7 +194,9 @@ def _in_known_words(statement: Statement, state: _Known) -> Statement:
 
 
 def _of_known_allergy(statement: Statement, state: _Known) -> Statement:
-    """The statement in the words of a known one about the same thing in the plural or singular."""
+    """Return the statement in the words of a known allergy to the same thing, in the plural or the
+    singular.
+    """
     named = _singular_topic(statement.topic_key)
     own: Iterator[Statement | Record] = (other for _, other, _ in state.statements)
     for other in chain(own, state.records):
@@ -212,8 +216,9 @@ def _order(statement: Statement, rank: int) -> Order:
 
 
 def _ends(finding: Finding, statement: Statement, rank: int, state: _Known) -> bool:
-    """Whether the statement says that something ended, and a known record ends by it."""
-    found = ends_of(finding.content) if statement.type in ("fact", "event") else ()
+    """Return whether the statement says that something ended, and thereby ends a known record."""
+    said = unlabelled(finding.content, statement.subject)
+    found = ends_of(said) if statement.type in ("fact", "event") else ()
     if not found:
         return False
     order = _order(statement, rank)
@@ -228,7 +233,7 @@ def _ends(finding: Finding, statement: Statement, rank: int, state: _Known) -> b
 
 
 def _ended_here(found: Sequence[End], statement: Statement, state: _Known) -> tuple[list[int], int]:
-    """The places of the step's own statements that end, and their number."""
+    """Return the places of the step's own statements that end, and their number."""
     places = [
         place
         for place, (_, other, _) in enumerate(state.statements)
@@ -243,7 +248,7 @@ def _is_ended(record: Record, found: Sequence[End], statement: Statement, order:
 
 
 def _draft(statement: Statement) -> Record:
-    """The statement as a record, for comparison with others."""
+    """Return the statement as a record, for comparison with others."""
     key = statement.topic_key
     return Record(
         id=record_id(tenant="", user="", kind=statement.type, content=statement.content, topic=key),
@@ -260,10 +265,12 @@ def _draft(statement: Statement) -> Record:
 def _corrects(
     finding: Finding, statement: Statement, rank: int, chunk: Chunk, state: _Known
 ) -> bool:
-    """Whether the statement corrects another one. If so, the other one is corrected."""
-    found = correction_of(finding.content)
+    """Return whether the statement corrects another one. If so, the other one is corrected."""
+    found = correction_of(unlabelled(finding.content, statement.subject))
     seq = max(finding.seqs)
     if found is None or (found.old is None and not found.is_meant and _asked(seq, chunk)):
+        return False
+    if found.is_bare and not _follows_its_speaker(seq, chunk):
         return False
     for place in _likely_places(found, seq, chunk, state):
         other_finding, other, its_rank = state.statements[place]
@@ -283,7 +290,9 @@ def _corrects(
 
 
 def _changes(finding: Finding, statement: Statement, rank: int, state: _Known) -> bool:
-    """Whether a full statement gives another one a new value, which then says it rightly."""
+    """Return whether a full statement gives another one a new value. If so, the other one
+    gets it.
+    """
     better = _new_contents(statement)
     if not better:
         return False
@@ -297,7 +306,7 @@ def _changes(finding: Finding, statement: Statement, rank: int, state: _Known) -
                 state.statements[place] = (says, right, its_rank)
                 return True
         if (record := _meant_record(change, statement, rank, state)) is not None:
-            content = change(record.content) or record.content
+            content = _changed(change, record, statement) or record.content
             right = _version(statement, record, content)
             state.statements.append((replace(finding, content=content), right, rank))
             return True
@@ -305,14 +314,16 @@ def _changes(finding: Finding, statement: Statement, rank: int, state: _Known) -
 
 
 Change = Callable[[str], str | None]
-"""Puts the new value of a statement into another content; None if that is about something else."""
+"""Replaces a value in another content by the new value of a statement. Returns None if that content
+is about something else.
+"""
 
 
 def _new_contents(statement: Statement) -> Sequence[Change]:
-    """The ways in which a statement may change another one."""
+    """Return the ways in which a statement may change another one."""
     if statement.type not in ("fact", "event"):
         return ()
-    text = statement.content
+    text = unlabelled(statement.content, statement.subject)
     ways: list[Change] = [partial(contrasted, by=each) for each in contrasts_of(text)]
     move = move_of(text) if may_move(text) else None
     return [*ways, partial(moved, by=move)] if move is not None else ways
@@ -321,8 +332,11 @@ def _new_contents(statement: Statement) -> Sequence[Change]:
 def _changed(change: Change, other: Record, statement: Statement) -> str | None:
     if other.type == "instruction" or is_preference(other.topic_key):
         return None
-    is_same = other.topic_key is not None and other.topic_key == statement.topic_key
-    return None if is_same else change(other.content)
+    if other.topic_key is not None and other.topic_key == statement.topic_key:
+        return None
+    said = unlabelled(other.content, other.subject)
+    changed = change(said)
+    return None if changed is None else other.content.removesuffix(said) + changed
 
 
 def is_preference(topic: str | None) -> bool:
@@ -330,7 +344,9 @@ def is_preference(topic: str | None) -> bool:
 
 
 def _meant_record(change: Change, statement: Statement, rank: int, state: _Known) -> Record | None:
-    """The stored record that a change means: the only thing of its kind, or the newest of one."""
+    """Return the stored record that a change is about: the only thing of its kind, or the newest
+    one.
+    """
     order = _order(statement, rank)
     meant = [
         record
@@ -342,7 +358,7 @@ def _meant_record(change: Change, statement: Statement, rank: int, state: _Known
 
 
 def _with_times(right: Statement, by: Statement) -> Statement:
-    """The statement with the times of the one that put it right."""
+    """Return the statement with the times of the statement that corrected it."""
     occurs_at, due_at = _times(right.content, by, occurs_at=right.occurs_at, due_at=right.due_at)
     return replace(right, occurs_at=occurs_at, due_at=due_at)
 
@@ -350,9 +366,7 @@ def _with_times(right: Statement, by: Statement) -> Statement:
 def _times(
     content: str, by: Statement, *, occurs_at: str | None, due_at: str | None
 ) -> tuple[str | None, str | None]:
-    """When a content happens or is due that a statement has put right. Without a new day it is the
-    day before.
-    """
+    """Return when a corrected content happens or is due. Without a new day, the old day stays."""
     moment = None
     if (by.occurs_at or by.due_at) and by.valid_from is not None:
         said = datetime.fromtimestamp(by.valid_from / 1_000, UTC).date()
@@ -364,7 +378,9 @@ def _times(
 
 
 def _likely_places(found: Correction, seq: int, chunk: Chunk, state: _Known) -> list[int]:
-    """The places of the step's statements that a correction may mean, the last one first."""
+    """Return the places of the step's statements that a correction may be about, the last one
+    first.
+    """
     places = list(reversed(range(len(state.statements))))
     if found.old is not None:
         return places
@@ -376,8 +392,8 @@ def _likely_places(found: Correction, seq: int, chunk: Chunk, state: _Known) -> 
 def _likely_records(
     found: Correction, finding: Finding, chunk: Chunk, state: _Known
 ) -> Sequence[Record]:
-    """The stored records that a correction may mean: all with the old value, or else the records of
-    the last message.
+    """Return the stored records that a correction may be about. These are all records with the old
+    value, or else the records of the last message.
     """
     in_order = sorted(state.records, key=lambda record: record.order, reverse=True)
     if found.old is not None:
@@ -396,14 +412,14 @@ def _heard(chunk: Chunk) -> Mapping[int, Message]:
 
 
 def _before(seq: int, chunk: Chunk) -> Message | None:
-    """The user's message before."""
+    """Return the user's message before this one."""
     heard = _heard(chunk)
     earlier = [one for one in sorted(heard) if one < seq and heard[one].role == "user"]
     return heard[earlier[-1]] if earlier else None
 
 
 def _asked(seq: int, chunk: Chunk) -> bool:
-    """Whether the message right before is a question by the assistant."""
+    """Return whether the message right before is a question by the assistant."""
     heard = _heard(chunk)
     earlier = [one for one in sorted(heard) if one < seq]
     if not earlier or heard[earlier[-1]].role == "user":
@@ -411,8 +427,15 @@ def _asked(seq: int, chunk: Chunk) -> bool:
     return is_question(text_of(heard[earlier[-1]].chat).rstrip())
 
 
+def _follows_its_speaker(seq: int, chunk: Chunk) -> bool:
+    """Return whether the message right before is the user's too."""
+    heard = _heard(chunk)
+    earlier = [one for one in sorted(heard) if one < seq]
+    return bool(earlier) and heard[earlier[-1]].role == "user"
+
+
 def _version(statement: Statement, record: Record, content: str) -> Statement:
-    """The statement as the next version of the record, with the corrected content."""
+    """Return the statement as the next version of the record, with the corrected content."""
     occurs_at, due_at = _times(content, statement, occurs_at=record.occurs_at, due_at=record.due_at)
     return replace(
         statement,

@@ -1,5 +1,5 @@
-"""Reads the days, times and numbers that things have ("our standup is at 9:30"), and tells whether
-another sentence gives one of them a new value.
+"""Reads the days, times and numbers of things ("our standup is at 9:30"), and recognizes sentences
+that give a thing a new value.
 """
 
 from __future__ import annotations
@@ -11,6 +11,13 @@ from difflib import SequenceMatcher
 from functools import cache, lru_cache
 
 from palimpsest.memory.meaning.ends import is_unreal
+from palimpsest.memory.meaning.fitting import (
+    LEAST_NAMED,
+    LEAST_SHARED,
+    count_the_same,
+    in_a_label,
+    is_about,
+)
 from palimpsest.memory.meaning.reading import (
     PACKAGE,
     compiled,
@@ -19,6 +26,7 @@ from palimpsest.memory.meaning.reading import (
     naming,
     spoken,
 )
+from palimpsest.memory.times import tense_of
 from palimpsest.text.analyser import words
 from palimpsest.text.folding import folded
 from palimpsest.text.sentences import is_question
@@ -40,15 +48,22 @@ _ENDS = " \t.!,;:-()\"'"
 
 @dataclass(frozen=True, slots=True)
 class Value:
+    """A value in a text, and the text after it."""
+
     shape: str
     start: int
     end: int
     text: str
+    after: str = ""
+
+    @property
+    def place(self) -> tuple[int, int]:
+        return self.start, self.end
 
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """A new value, and the old one that the same sentence denies: "41, not 14"."""
+    """A new value, and the old value that the same sentence denies: "41, not 14"."""
 
     new: str
     old: str
@@ -73,7 +88,7 @@ _DIGIT = re.compile(r"\d")
 
 @cache
 def _value_words() -> frozenset[str]:
-    """Words of which every value without a digit has one."""
+    """Return words of which every value without a digit has at least one."""
     lists = filled_words(PACKAGE, ["{weekdays}", "{months}", "{near_days}", "{number_words}"])
     found = {word for each in lists for word in re.findall(r"[^\W_]+", each.replace("s?", ""))}
     plurals = {f"{word}s" for word in found}
@@ -108,21 +123,21 @@ def _change_words() -> frozenset[str]:
 
 @cache
 def _marks() -> frozenset[str]:
-    """Words of which every sentence about a change has one."""
+    """Return words of which every sentence about a change has at least one."""
     listed = filled_words(PACKAGE, ["{moves}", "{changes}"])
     return frozenset(word for each in listed for word in re.findall(r"^[^\W_]+", each))
 
 
 def values_of(text: str) -> list[Value]:
-    """The days, times and numbers in a text."""
+    """Return the days, times and numbers in a text."""
     return [
-        Value(found.lastgroup or "", found.start(), found.end(), found[0])
+        Value(found.lastgroup or "", found.start(), found.end(), found[0], text[found.end() :])
         for found in _value().finditer(text)
     ]
 
 
 def may_move(text: str) -> bool:
-    """Whether a sentence may give something a new day, time or number."""
+    """Return whether a sentence may give something a new day, time or number."""
     plain = text[:MOST]
     if not _DIGIT.search(plain) and _value_words().isdisjoint(word_set(lowered(plain))):
         return False
@@ -132,8 +147,9 @@ def may_move(text: str) -> bool:
 @dataclass(frozen=True, slots=True)
 class Move:
     """A sentence that gives a thing new values. `things` are the words that name it, each as a
-    phrase, `of` tells with whom or for what it is; without `is_marked` nothing in the
-    sentence says that something has changed. `is_plain`: "my deposit is 550 euros".
+    phrase. `of` are the words after "of" or "with" that belong to its name. If `is_marked` is
+    false, nothing in the sentence says that something has changed. `is_plain` is true for a
+    sentence such as "my deposit is 550 euros".
     """
 
     things: tuple[tuple[str, ...], ...]
@@ -147,7 +163,9 @@ class Move:
 
 @lru_cache(maxsize=64)
 def move_of(text: str) -> Move | None:
-    """What a sentence gives new values to; None where it asks, supposes, adds or tells the past."""
+    """Return the things and their new values in a sentence. Return None if the sentence asks,
+    supposes, adds something, or is about the past.
+    """
     plain = text[:MOST]
     values = values_of(plain)
     if not values or is_question(plain) or is_unreal(plain):
@@ -170,12 +188,12 @@ def move_of(text: str) -> Move | None:
 
 
 def differ_in_value(one: str, other: str) -> bool:
-    """Whether two sentences have different days, times or numbers of one kind."""
+    """Return whether two sentences have different days, different times or different numbers."""
     return differ(values_of(one[:MOST]), values_of(other[:MOST]))
 
 
 def differ(ours: Sequence[Value], theirs: Sequence[Value]) -> bool:
-    """Whether two statements' values of one kind are different."""
+    """Return whether the statements have different values of the same kind."""
     return any(
         each.shape == known.shape and folded(each.text) != folded(known.text)
         for each in ours
@@ -184,12 +202,12 @@ def differ(ours: Sequence[Value], theirs: Sequence[Value]) -> bool:
 
 
 def has_of(name: str, text: str) -> list[str]:
-    """The words of the list with that name that a text has, in lower case."""
+    """Return the words of a text that are in the list of this name, in lower case."""
     return [found[0].casefold() for found in _list(name).finditer(text)]
 
 
 def changes_a_value(text: str) -> bool:
-    """Whether a sentence, whatever it is about, says that something has a new value now."""
+    """Return whether a sentence says that something has a new value now."""
     if contrasts_of(text):
         return True
     if _marks().isdisjoint(word_set(lowered(text[:MOST]))):
@@ -204,8 +222,8 @@ def _end_of_clause(text: str, place: int) -> int:
 
 
 def _region(text: str, values: Sequence[Value]) -> str:
-    """The clause of the values without them; with what comes before, if the clause names nothing
-    of somebody's.
+    """Return the clause around the values, without the values. If the clause names nothing that
+    belongs to somebody, return the text before it too.
     """
     end = _end_of_clause(text, values[-1].end)
     start = max(text.rfind(mark, 0, values[0].start) for mark in (", ", "; ", ". ", "! ", ": "))
@@ -215,7 +233,9 @@ def _region(text: str, values: Sequence[Value]) -> str:
 
 
 def _is_old(value: Value, values: Sequence[Value], text: str) -> bool:
-    """Whether the words before a value say that it no longer is. "from" needs a later value."""
+    """Return whether the words before a value say that it no longer holds. After "from", that is so
+    only if another value follows.
+    """
     found = _old_value().search(text[: value.start])
     is_from = found is not None and _list("from_words").search(found[0])
     return found is not None and not (is_from and value is values[-1])
@@ -234,8 +254,8 @@ def _without(text: str, values: Sequence[Value]) -> str:
 
 
 def _things(text: str, *, is_marked: bool) -> Iterator[tuple[str, ...]]:
-    """The phrases that name a thing, without one that only says who changes another. The sentence
-    may begin with one that lacks its article, if it says that something has changed.
+    """Yield the phrases that name a thing. The person who changes a thing isn't one. The first
+    phrase may lack its article if the sentence says that something has changed.
     """
     said = spoken(text)
     found = list(_noun_phrase().finditer(said))
@@ -247,7 +267,7 @@ def _things(text: str, *, is_marked: bool) -> Iterator[tuple[str, ...]]:
 
 
 def _until_a_verb(thing: str) -> Iterator[str]:
-    """The words of a phrase up to the first that names nothing."""
+    """Yield the words of a phrase up to the first word that names nothing."""
     for word in words(thing):
         if word in _change_words() or not naming(word):
             return
@@ -255,31 +275,38 @@ def _until_a_verb(thing: str) -> Iterator[str]:
 
 
 def moved(content: str, by: Move) -> str | None:
-    """The content with the new values in the places of its own; None if it is about another thing,
-    has no such values, or the same ones.
+    """Return the content with the new values in the places of its own. Return None if it is about
+    another thing, or has no such values, or already has the new ones.
     """
-    own = values_of(content[:MOST])
+    own = [each for each in values_of(content[:MOST]) if not in_a_label(content, each.place)]
     named = _named(_without(content[:MOST], own))
     if not own or not named or not _is_of(by, named):
+        return None
+    if by.is_marked and tense_of(content) == "past":
         return None
     if not all(_has(content, old) for old in by.denied):
         return None
     result, changes = content, 0
     for value in reversed(own):
         new = _new_value(value, own, by)
-        if new is not None and folded(new) != folded(value.text):
-            result = result[: value.start] + new + result[value.end :]
+        if new is None or folded(new.text) == folded(value.text):
+            continue
+        least = LEAST_NAMED if by.denied else LEAST_SHARED
+        if fits(new, value, content) and is_about(by.named, content, value.place, least=least):
+            result = result[: value.start] + new.text + result[value.end :]
             changes += 1
     return result if changes else None
 
 
 def _named(text: str) -> Sequence[str]:
-    """The words that name something; all words of a text that has none, as "I get up at"."""
+    """Return the words that name something. If a text has none, as "I get up at", return all its
+    words.
+    """
     return naming(text) or words(spoken(text))
 
 
 def _has(content: str, value: str) -> bool:
-    """Whether a content has a value, in any form of a day."""
+    """Return whether a content has a value. A day counts in any form."""
     plain, digits = folded(content), re.findall(r"\d+", value)
     own = re.findall(r"\d+", plain)
     return all(each in own for each in digits) if digits else value in plain
@@ -307,13 +334,13 @@ def _dated_things() -> frozenset[str]:
 
 
 def _is_dated(named: Sequence[str]) -> bool:
-    """Whether the words name a thing that has one day, time or number."""
+    """Return whether the words name a thing that has one day, time or number."""
     return any(word in _dated_things() or word.endswith(_COMPOUNDS) for word in named)
 
 
 def dates_a_thing(text: str) -> bool:
-    """Whether a short text only gives a day or a time to a thing that has one ("the exam is on
-    Monday").
+    """Return whether a short text only gives a day or a time to a thing that has one ("the exam is
+    on Monday").
     """
     if text.count(" ") > SHORT or not may_move(text):
         return False
@@ -327,13 +354,21 @@ def dates_a_thing(text: str) -> bool:
 _COMPOUNDS = ("termin", "flug", "budget", "frist", "treffen", "nummer", "preis", "miete", "prufung")
 
 
-def _new_value(value: Value, own: Sequence[Value], by: Move) -> str | None:
-    """The new value for the place of this one, if each side has one value of its shape."""
+def fits(new: Value, old: Value, content: str) -> bool:
+    """Return whether a new value of the same shape can replace a value of the content."""
+    is_number = new.shape == "number"
+    return not is_number or count_the_same(new.text, new.after, old.text, content[old.end :])
+
+
+def _new_value(value: Value, own: Sequence[Value], by: Move) -> Value | None:
+    """Return the new value that replaces this one. There is one only if each side has a single
+    value of this shape.
+    """
     same = [new for new in by.values if new.shape == value.shape]
     if len(same) != 1 or sum(other.shape == value.shape for other in own) != 1:
         denied = folded(value.text) in by.denied
-        return same[0].text if denied and len(same) == 1 else None
-    return same[0].text
+        return same[0] if denied and len(same) == 1 else None
+    return same[0]
 
 
 @cache
@@ -354,7 +389,7 @@ def _contrast_words() -> frozenset[str]:
 
 @lru_cache(maxsize=64)
 def contrasts_of(text: str) -> tuple[Contrast, ...]:
-    """The values that a fuller sentence puts in the place of others, the likeliest first."""
+    """Return the pairs of new and old values in a sentence that has both, the likeliest first."""
     plain = text[:MOST]
     if _contrast_words().isdisjoint(word_set(lowered(plain))) or is_question(plain):
         return ()
@@ -375,7 +410,7 @@ def _without_now(text: str) -> str:
 
 
 def _is_plain_denial(match: re.Match[str]) -> bool:
-    """Whether a match denies a verb, and not a value: "I am not in Bonn"."""
+    """Return whether a match denies a verb instead of a value: "I am not in Bonn"."""
     mark = match.string[match.end("mark") : match.start("old")]
     is_clear = match["mark"] == "," or any(
         found in mark for found in (" of", " than", "statt", " lieu", " vez", "que ")
@@ -384,8 +419,8 @@ def _is_plain_denial(match: re.Match[str]) -> bool:
 
 
 def _olds(old: str) -> list[str]:
-    """What may be the old value in the words after a denial: all of it, or without its first
-    words.
+    """Return the possible old values in the words after a denial: all the words, and the words
+    without the first ones.
     """
     parts = old.split()
     if len(parts) > MOST_OLD + 1:
@@ -394,7 +429,7 @@ def _olds(old: str) -> list[str]:
 
 
 def _counterpart(given: str, old: str) -> str | None:
-    """The last words before the denial that are written as the old value is."""
+    """Return the last words before the denial that have the same form as the old value."""
     value, own = values_of(old), values_of(given)
     same = [each.text for each in own if value and each.shape == value[0].shape]
     if value and value[0].text == old and same:
@@ -413,13 +448,16 @@ def _counterpart(given: str, old: str) -> str | None:
 
 
 def contrasted(content: str, by: Contrast) -> str | None:
-    """The content with the new value of the contrast; None if it is about something else."""
+    """Return the content with the new value of the contrast; None if it is about something else."""
     found = re.search(rf"(?<![\w.:]){re.escape(by.old)}(?![\w])", content, re.IGNORECASE)
     if found is None or (by.old[0].isupper() and not found[0][0].isupper()):
         return None
-    left = content[: found.start()] + " " + content[found.end() :]
-    named = naming(left)
-    is_near = any(_is_like_one(word, named) for word in by.rest)
-    if not is_near and not (by.is_of_spelling and by.old[0].isupper()):
+    start, end = found.span()
+    is_spelled = by.is_of_spelling and by.old[0].isupper()
+    if not is_spelled and not (
+        by.rest and is_about(by.rest, content, (start, end), least=LEAST_NAMED)
+    ):
         return None
-    return content[: found.start()] + by.new + content[found.end() :]
+    if by.new[0] == content[max(0, start - 1)]:
+        start -= 1  # the sign of a currency
+    return content[:start] + by.new + content[end:]
