@@ -146,9 +146,9 @@ def main(wheel: Path) -> None:
         "source": " ".join(wheel.name.split("-")[:2]),
         "as_of": datetime.now(UTC).date().isoformat(),
     }
-    found = excerpt(table)
-    CATALOGUE.write_text(json.dumps(source | found, indent=2) + "\n", encoding="utf-8")
-    CLIENT_PRICES.write_text(json.dumps(found["prices"], indent=2) + "\n", encoding="utf-8")
+    catalogue = excerpt(table)
+    CATALOGUE.write_text(json.dumps(source | catalogue, indent=2) + "\n", encoding="utf-8")
+    CLIENT_PRICES.write_text(json.dumps(catalogue["prices"], indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -39,8 +39,8 @@ def table(caller: Caller, *, rounds: int) -> Table:
     for _ in range(WARM):
         _once(next(turns))
     measured = [_once(next(turns)) for _ in range(rounds)]
-    middle = {name: statistics.median(one[name] for one in measured) for name in measured[0]}
-    ratio = statistics.median(one[TOGETHER] / one[APPEND] for one in measured)
+    middle = {name: statistics.median(run[name] for run in measured) for name in measured[0]}
+    ratio = statistics.median(run[TOGETHER] / run[APPEND] for run in measured)
     assert ratio <= MOST, f"an append with its context takes {ratio:.2f} appends; ms: {middle}"
     return Table(
         "What a context adds to an append",

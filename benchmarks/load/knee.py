@@ -37,7 +37,8 @@ SLOW = 5  # times the first latency
 KEPT_UP = 0.9  # of the planned rate
 FAILED = 0.01
 PATIENCE = 30
-WARM_CALLS = 20  # of a local stack, whose functions start with their first call
+WARM_CALLS, WARM_AT_ONCE = 64, 16
+"""The calls before the first rate on a local stack, which starts a process for each call at once."""
 WIDTH, HEIGHT = 760, 340
 PAGES = paths.PROJECT / "docs" / "measurements"
 
@@ -104,7 +105,7 @@ def measured(
         due = begun + number / rate
         time.sleep(max(0.0, due - time.perf_counter()))
         waiting.append(pool.submit(timed, due))
-    results = [each.result() for each in waiting]
+    results = [task.result() for task in waiting]
     times = sorted(took for took, _ in results)
     return Step(
         rate=rate,
@@ -152,11 +153,11 @@ class Turns:
 
 def table(steps: Sequence[Step]) -> Table:
     rows = [[step.rate, step.achieved, step.median, step.p95, step.failed] for step in steps]
-    found = knee(steps)
+    limit = knee(steps)
     last = (
         "The endpoint did not keep up at any rate."
-        if found is None
-        else (f"The endpoint keeps up with {found.rate:g} calls a second.")
+        if limit is None
+        else (f"The endpoint keeps up with {limit.rate:g} calls a second.")
     )
     columns = ("calls a second", "answered", "median, ms", "95 of 100, ms", "failed")
     return Table("Appends with their contexts, at rising rates", columns, rows, (last,))
@@ -171,9 +172,9 @@ def svg(steps: Sequence[Step]) -> str:
     parts += [text(panel.x(s.rate), 288, f"{s.rate:g}", anchor="middle") for s in steps]
     parts.append(text(WIDTH / 2, 312, "calls a second", anchor="middle", fill=INK))
     parts += [text(90, 332, "median", fill=BLUE), text(150, 332, "95 of 100", fill=ORANGE)]
-    found = knee(steps)
-    if found is not None:
-        place = panel.x(found.rate)
+    limit = knee(steps)
+    if limit is not None:
+        place = panel.x(limit.rate)
         parts.append(f'<path d="M{place} 40V270" stroke="{GREEN}" stroke-dasharray="4 3"/>')
         parts.append(text(place + 4, 52, "the knee", fill=GREEN))
     return drawing(WIDTH, HEIGHT, parts, title="Latency against rate")
@@ -228,8 +229,8 @@ def _steps(url: str, *, most: float, seconds: float) -> list[Step]:
     if not url:
         with running() as stack:
             turns = Turns(stack.url, stack.key)
-            for _ in range(WARM_CALLS):
-                turns()
+            with ThreadPoolExecutor(WARM_AT_ONCE) as pool:
+                list(pool.map(lambda _: turns(), range(WARM_CALLS)))
             return ramp(turns, most=most, seconds=seconds)
     key = os.environ.get("PALIMPSEST_KEY", "")
     if not url.startswith(("http://", "https://")) or not key:

@@ -35,7 +35,7 @@ def whole() -> float:
     """Return the size of all layers with their bytecode, in the megabytes of Lambda's limit."""
     built = [layer_build.build(name, layer_build.ON_AWS) for name in LAYERS if _is_locked(name)]
     built.append(layer_build.build_core(layer_build.ON_AWS))
-    files = [file for each in built for file in each.folder.rglob("*") if file.is_file()]
+    files = [file for layer in built for file in layer.folder.rglob("*") if file.is_file()]
     return sum(file.stat().st_size for file in files) / MEGABYTE
 
 

@@ -53,8 +53,12 @@ class Queues:
         client, counts = self.stack.place.client("sqs"), Counter[str]()
         for output, url in self.stack.outputs.items():
             if output.endswith("QueueUrl"):
-                found = client.get_queue_attributes(QueueUrl=url, AttributeNames=[WAITS, HIDDEN])
-                counts.update({name: int(found["Attributes"][name]) for name in (WAITS, HIDDEN)})
+                attributes = client.get_queue_attributes(
+                    QueueUrl=url, AttributeNames=[WAITS, HIDDEN]
+                )
+                counts.update(
+                    {name: int(attributes["Attributes"][name]) for name in (WAITS, HIDDEN)}
+                )
         self.seen.append((time.time() - self.begun, counts.total()))
         return counts[WAITS], counts[HIDDEN]
 
@@ -206,15 +210,15 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="write the report in docs")
     parsed = parser.parse_args()
     verdict, story, courses, counts = run(minutes=parsed.minutes, users=parsed.users)
-    said = report(verdict, story, courses, counts)
-    print(said)
+    text = report(verdict, story, courses, counts)
+    print(text)
     details = paths.BUILD / "storm"
     details.mkdir(exist_ok=True)
     (details / "storm.json").write_text(json.dumps(_details(verdict), indent=1))
     folder = PAGES if parsed.write else details
     title = f"A storm of {parsed.minutes:g} minutes with {parsed.users} users"
     (folder / "storm.svg").write_text(svg(story, title))
-    page(folder / "storm.md", said, minutes=parsed.minutes, users=parsed.users)
+    page(folder / "storm.md", text, minutes=parsed.minutes, users=parsed.users)
     print(f"The report is in {folder}")
     raise SystemExit(0 if verdict.holds else 1)
 

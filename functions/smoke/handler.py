@@ -2,7 +2,7 @@
 traffic. It asks that version once, and tells CodeDeploy whether the answer is right.
 
 It has no layers and imports no library of ours. So it can report a release whose layers can't be
-loaded, and its rules stand in this file.
+loaded. That is why its rules are in this file.
 """
 
 from __future__ import annotations
@@ -43,7 +43,10 @@ def passes(deployment: str, *, deployments: Any, functions: Any) -> bool:
     versions = [
         resource["Properties"] for named in content["Resources"] for resource in named.values()
     ]
-    return all(answers(functions, each["Name"], version=each["TargetVersion"]) for each in versions)
+    return all(
+        answers(functions, version["Name"], version=version["TargetVersion"])
+        for version in versions
+    )
 
 
 def answers(functions: Any, function: str, *, version: str) -> bool:

@@ -87,7 +87,7 @@ def _ordered(value: Any) -> Any:
             name: sorted(each) if name in ("SS", "NS", "BS") else _ordered(each)
             for name, each in value.items()
         }
-    return [_ordered(each) for each in value] if isinstance(value, list | tuple) else value
+    return [_ordered(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def write(manifest: Manifest, file: Path) -> None:
@@ -110,12 +110,12 @@ def read(file: Path) -> Manifest:
 
 
 def _parsed(lines: Iterable[str]) -> Manifest:
-    found: dict[str, dict[str, str]] = {output: {} for output in TABLES}
+    tables: dict[str, dict[str, str]] = {output: {} for output in TABLES}
     for output, key, content in _fields(lines):
-        if output not in found:
-            raise ValueError(f"no table {output}")
-        found[output][key] = content
-    return found
+        if output not in tables:
+            raise ValueError(f"the table {output} is missing")
+        tables[output][key] = content
+    return tables
 
 
 def _fields(lines: Iterable[str]) -> Iterator[list[str]]:

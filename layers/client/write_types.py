@@ -37,6 +37,7 @@ WANTED = (
     "ListedJob",
     "ListedUser",
     "Memory",
+    "ModelCall",
     "NamedUser",
     "Neighbors",
     "Preference",

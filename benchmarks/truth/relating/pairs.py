@@ -93,18 +93,18 @@ def of_cases(name: str, cases: Iterable[Case]) -> Iterator[Pair]:
 
 
 def _of_case(name: str, case: Case) -> Iterator[Pair]:
-    told = [
+    statements = [
         stated(message.content, datetime.combine(session.day, time(9), UTC))
         for session in case.sessions
         for message in session.messages
         if message.role == "user" and message.content
     ]
     checks = _Checks.of(case)
-    for place, now in enumerate(told):
+    for place, now in enumerate(statements):
         for new in now:
-            for known in (each for before in told[:place] for each in before):
+            for known in (statement for before in statements[:place] for statement in before):
                 label = checks.label(
-                    new, known, is_last=place == len(told) - 1, alone=len(now) == 1
+                    new, known, is_last=place == len(statements) - 1, alone=len(now) == 1
                 )
                 if label is not None:
                     yield Pair(name, case.id, new, known, label)
@@ -145,8 +145,10 @@ def stated(text: str, at: datetime) -> Sequence[Said]:
         seq=1, id="1", turn=1, tokens=1, encoding="", created_at=at.isoformat(),
         chat={"role": "user", "content": text},
     )  # fmt: skip
-    found = PatternExtractor().extract(Chunk(1, 1, (message,)), prompt=None).findings
+    findings = PatternExtractor().extract(Chunk(1, 1, (message,)), prompt=None).findings
     stated = [
-        Said(one.content, one.type, one.topic, one.subject) for one in found if not one.depends
+        Said(finding.content, finding.type, finding.topic, finding.subject)
+        for finding in findings
+        if not finding.depends
     ]
-    return stated or [Said(each) for each in sentences_at_the_ends(text, most=LONGEST)]
+    return stated or [Said(end) for end in sentences_at_the_ends(text, most=LONGEST)]

@@ -164,8 +164,10 @@ class SessionCalls:
                 results.append((yield from self._result(wanted)))
             else:
                 others.append(wanted)
-        text = next((_text(each) for each in reversed(replies) if each["role"] == "assistant"), "")
-        has_results = bool(results) or any(each["role"] == "tool" for each in replies)
+        text = next(
+            (_text(reply) for reply in reversed(replies) if reply["role"] == "assistant"), ""
+        )
+        has_results = bool(results) or any(reply["role"] == "tool" for reply in replies)
         turn = yield from self._turn([*replies, *results], options, key=key)
         return Turn(
             turn.messages, turn.tools, turn.memory, turn.context, text, others,
@@ -192,18 +194,18 @@ class SessionCalls:
     def _tools(self) -> Steps[set[str]]:
         """Return the names of our tools."""
         if self._ours is None:
-            found = yield from call("GET", "tools")
-            self._ours = {tool["function"]["name"] for tool in found["tools"]}
+            answer = yield from call("GET", "tools")
+            self._ours = {tool["function"]["name"] for tool in answer["tools"]}
         return self._ours
 
     def _result(self, wanted: Mapping[str, Any]) -> Steps[Message]:
         if self.user is None:
             self.user = (yield from self.read())["user_id"]
         function = wanted["function"]
-        found = yield from UserCalls(self.user).call_tool(
+        answer = yield from UserCalls(self.user).call_tool(
             function["name"], function["arguments"], call_id=wanted["id"], session=self.id
         )
-        return cast("Message", found)
+        return cast("Message", answer)
 
     def read(self) -> Steps[Session]:
         """Return the session. Raises `SessionNotFound`, also if it is another user's session."""

@@ -11,6 +11,7 @@ from palimpsest_client.types import (
     Health,
     ListedJob,
     ListedUser,
+    ModelCall,
     Review,
     Session,
     StaticFact,
@@ -45,6 +46,12 @@ class TenantCalls:
     def job(self, job_id: str) -> Steps[JSON]:
         """Return a job. It can be read for 30 days. Raises `JobNotFound`."""
         return call("GET", "jobs", job_id)
+
+    def model_calls(self, job_id: str, *, limit: int | None = None) -> Listing[ModelCall]:
+        """List what a model was sent and answered in a job, oldest first. It is empty unless the
+        settings have `keep_model_calls`. Raises `JobNotFound`.
+        """
+        return Listing(("jobs", job_id, "calls"), "calls", {}, limit)
 
     def forget_sessions(self, /, *, wait: float | None = None, **limits: Any) -> Steps[JSON]:
         """Delete every session that matches (`user_id`, `agent_id`, `status`, `older_than` as in
@@ -95,8 +102,8 @@ class TenantCalls:
 
     def tools(self, *, format: str = "openai") -> Steps[list[JSON]]:  # noqa: A002 - as the API calls it
         """Return the definitions of the tools for a model, in the format of a model's API."""
-        found = yield from call("GET", "tools", query={"format": format})
-        tools: list[JSON] = found["tools"]
+        answer = yield from call("GET", "tools", query={"format": format})
+        tools: list[JSON] = answer["tools"]
         return tools
 
     def request(

@@ -400,6 +400,17 @@ class MessageRef(TypedDict):
     id: str
 
 
+class ModelCall(TypedDict):
+    at: str
+    model: str | None
+    instructions: str
+    text: str
+    answer: str | None
+    error: str | None
+    tokens_in: int
+    tokens_out: int
+
+
 class ModelUsage(TypedDict):
     model_calls: int
     tokens_in: int
@@ -664,6 +675,7 @@ class TenantSettings(TypedDict):
     secrets: Literal["keep_in_message", "mask", "refuse"]
     limits: ShownLimits
     answer_floor: float | None
+    keep_model_calls: bool
     retention_job: RetentionJob | None
 
 

@@ -27,8 +27,8 @@ def used_of_openai(answer: Mapping[str, Any]) -> Used | None:
 
 def used_of_chunks(chunks: Iterable[Mapping[str, Any]]) -> Used | None:
     """Return the usage that a stream of the chat API ends with, if it was asked for."""
-    found = [used for chunk in chunks if (used := used_of_openai(chunk))]
-    return found[-1] if found else None
+    usages = [used for chunk in chunks if (used := used_of_openai(chunk))]
+    return usages[-1] if usages else None
 
 
 def used_of_anthropic(message: Mapping[str, Any]) -> Used | None:
@@ -68,14 +68,14 @@ def used_of_converse(usage: Mapping[str, Any], *, model: str | None) -> Used | N
     `totalTokens` shows whether `inputTokens` includes the tokens of a cache. Return None if nothing
     was counted.
     """
-    given, said = usage.get("inputTokens") or 0, usage.get("outputTokens") or 0
+    tokens_in, tokens_out = usage.get("inputTokens") or 0, usage.get("outputTokens") or 0
     cached = usage.get("cacheReadInputTokens") or 0
     written = usage.get("cacheWriteInputTokens") or 0
-    if not (given or said or cached or written):
+    if not (tokens_in or tokens_out or cached or written):
         return None
-    has_all = given + said == usage.get("totalTokens")
-    whole = given if has_all else given + cached + written
-    return counted(model, tokens_in=whole, cached=cached, written=written, tokens_out=said)
+    has_all = tokens_in + tokens_out == usage.get("totalTokens")
+    whole = tokens_in if has_all else tokens_in + cached + written
+    return counted(model, tokens_in=whole, cached=cached, written=written, tokens_out=tokens_out)
 
 
 def used_of_answer(answer: Mapping[str, Any]) -> Used | None:
@@ -96,9 +96,9 @@ def used_of_events(events: Iterable[Mapping[str, Any]]) -> Used | None:
     """
     model, usage = None, dict[str, Any]()
     for event in events:
-        said = event.get("message") or event
-        model = said.get("model") or model
-        usage |= {name: count for name, count in (said.get("usage") or {}).items() if count}
+        message = event.get("message") or event
+        model = message.get("model") or model
+        usage |= {name: count for name, count in (message.get("usage") or {}).items() if count}
     return used_of_anthropic({"model": model, "usage": usage})
 
 

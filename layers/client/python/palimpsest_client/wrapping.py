@@ -100,7 +100,7 @@ class _OpenAI:
     def asked(turn: Turn, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Return the model's input: the context, with the loop's own messages unchanged."""
         own = {mark_of(message_of(message)): message for message in asked["messages"]}
-        messages = [own.get(mark_of(each), each) for each in turn.messages]
+        messages = [own.get(mark_of(message), message) for message in turn.messages]
         return {**asked, "messages": messages}
 
     @staticmethod
@@ -168,8 +168,8 @@ class _Anthropic:
         system = turn.context.get("system")
         without = {name: value for name, value in asked.items() if name != "system"}
         messages = [
-            pointed(own[marks_of(each)], each) if marks_of(each) in own else each
-            for each in turn.messages
+            pointed(own[marks_of(message)], message) if marks_of(message) in own else message
+            for message in turn.messages
         ]
         return {**without, "messages": messages, **({"system": system} if system else {})}
 
@@ -209,8 +209,8 @@ class _Anthropic:
 
 
 def _said_of_usage(reply: Any) -> dict[str, Any]:
-    said: dict[str, Any] = reply.model_dump(include={"model", "usage"}, exclude_none=True)
-    return said
+    fields: dict[str, Any] = reply.model_dump(include={"model", "usage"}, exclude_none=True)
+    return fields
 
 
 def _takes_keys(host: str) -> bool:
@@ -248,9 +248,9 @@ class Heard:
         if (
             self._unanswered is not None
         ):  # a loop that repeats itself uses the same key, so it is stored once
-            said, key = self._unanswered
-            turn = yield from self._calls.say(*said, key=key, format=form)
-            self._learn(said)
+            unanswered, key = self._unanswered
+            turn = yield from self._calls.say(*unanswered, key=key, format=form)
+            self._learn(unanswered)
             return turn
         context = yield from self._calls.context(format=form)
         return Turn(list(context["messages"]), [], context["memory_prompt"], context)
@@ -279,22 +279,22 @@ class Heard:
         """Return the messages after the last known message. If a loop sends no history, return the
         messages after the last reply.
         """
-        said = [each for each in given if not _is_system(each)]
-        systems = [each for each in given if _is_system(each)]
+        chats = [chat for chat in given if not _is_system(chat)]
+        systems = [chat for chat in given if _is_system(chat)]
         begins = 0
         if self._last is not None:
-            places = [at for at, each in enumerate(said, 1) if mark_of(each) == self._last]
-            replies = [at for at, each in enumerate(said, 1) if each["role"] == "assistant"]
+            places = [at for at, chat in enumerate(chats, 1) if mark_of(chat) == self._last]
+            replies = [at for at, chat in enumerate(chats, 1) if chat["role"] == "assistant"]
             begins = (places or replies or [0])[-1]
         is_other = bool(systems) and mark_of(systems[-1]) != self._system
-        return [*(systems[-1:] if is_other else ()), *said[begins:]]
+        return [*(systems[-1:] if is_other else ()), *chats[begins:]]
 
     def _learn(self, stored: Sequence[Message]) -> None:
-        for each in stored:
-            if _is_system(each):
-                self._system = mark_of(each)
+        for message in stored:
+            if _is_system(message):
+                self._system = mark_of(message)
             else:
-                self._last = mark_of(each)
+                self._last = mark_of(message)
 
 
 def mark_of(message: Mapping[str, Any]) -> Mark:
@@ -332,7 +332,7 @@ def _heard(wrapped: Any) -> Heard:
 
 
 def _remember(wrapped: Any, resource: Any, name: str, api: Api, heard: Heard) -> None:
-    """Replace the resource's method by one that remembers."""
+    """Replace the resource's method by a method that remembers."""
     original: Callable[..., Any] = getattr(resource, name)
     connection = wrapped.palimpsest._connection  # noqa: SLF001 - our own
     host = urlsplit(str(getattr(wrapped, "base_url", ""))).hostname or ""

@@ -75,5 +75,5 @@ def run_each(
     if len(given) < 2:  # noqa: PLR2004 - a single one needs no thread
         return [work(item) for item in given]
     with ThreadPoolExecutor(min(threads, len(given))) as pool:
-        tasks = [pool.submit(copy_context().run, work, one) for one in given]
+        tasks = [pool.submit(copy_context().run, work, argument) for argument in given]
     return [task.result() for task in tasks]

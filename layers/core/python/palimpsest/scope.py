@@ -114,5 +114,5 @@ def paid_by(scope: UserScope) -> Iterator[None]:
 
 
 def payer() -> UserScope | None:
-    """Return the user for whom model calls are counted now, or None if they are not counted."""
+    """Return the user who pays for model calls now, or None if they are not counted."""
     return _PAYER.get()

@@ -121,7 +121,9 @@ class SearchSettings(EmbeddingSettings):
     @classmethod
     def _no_file_in_the_cloud(cls, value: str, info: ValidationInfo) -> str:
         if value.startswith("file:") and info.data.get("stage") != "local":
-            raise ValueError("functions share no file outside the stage local")
+            raise ValueError(
+                "the index can be a file in the stage local only: functions on AWS share none"
+            )
         return value
 
 
@@ -200,6 +202,7 @@ class DispatchSettings(JobQueueSettings):
 
 
 class SummarizeSettings(PaidSettings, NamedModelsSettings, SharedQueueSettings):
+    contents_bucket: Text
     summarize_queue_url: Text
 
 

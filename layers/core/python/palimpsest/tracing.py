@@ -122,8 +122,8 @@ def counted(of: OpenSpan, records: int) -> None:
 
 
 def operation(name: MemoryOperation, count: Callable[[Any], int]) -> Callable[[Work], Work]:
-    """Let a use case on a user's memories be one operation, as `memory` does. `count` takes the
-    number of its memories from its result.
+    """Return a decorator that makes each call of a use case one traced operation on a user's
+    memories, as `memory` describes it. `count` takes the number of memories from the result.
     """
 
     def decorated(work: Work) -> Work:

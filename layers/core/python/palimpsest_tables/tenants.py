@@ -60,6 +60,7 @@ class SettingsItem(TableModel):
     change = UnicodeAttribute(null=True)
     secrets = UnicodeAttribute(null=True)
     answer_floor = NumberAttribute(null=True)
+    keep_model_calls = BooleanAttribute(null=True)
     limits = JSONAttribute(null=True)
 
     @classmethod

@@ -25,6 +25,7 @@ OPERATIONS = tuple(each for function in get_args(Function) for each in operation
 PUBLISHED = {
     "Compaction": "ShownCompaction",
     "Job": "ShownJob",
+    "ModelCall": "ShownModelCall",
     "Review": "ShownReview",
     "StaticFact": "ShownStaticFact",
     "TenantSettings": "ShownTenantSettings",

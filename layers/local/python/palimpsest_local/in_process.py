@@ -38,7 +38,7 @@ from palimpsest.tenants.settings import TenantSettings
 from palimpsest.wiring.models import metered, token_counter
 from palimpsest.wiring.stores import graph_engine
 from palimpsest.wiring.sweep import wire_sweep
-from palimpsest.wiring.workers import wire_extraction, wire_summarize
+from palimpsest.wiring.workers import keeping_calls, wire_extraction, wire_summarize
 
 from palimpsest_local.embedded.index import EmbeddedIndex
 from palimpsest_local.memory_store import StoredMemories, StoreIndex, recalled
@@ -195,7 +195,8 @@ def _workers(
     summarizer = ExtractiveSummarizer(tokens) if chat is None else ModelSummarizer(chat, tokens)
     extractor = PatternExtractor() if chat is None else ModelExtractor(chat, tokens)
     of_all: dict[str, Any] = {"sessions": own.sessions, "jobs": stores.jobs, "clock": clock}
-    summarize = wire_summarize(**of_all, summarizer=summarizer, tokens=tokens)
+    keeps = keeping_calls(stores.blobs, stores.tenants, clock)
+    summarize = wire_summarize(**of_all, summarizer=summarizer, tokens=tokens, keeps_calls=keeps)
     of_both = {**of_all, "memories": own.memories, "tenants": stores.tenants}
     extraction = wire_extraction(**of_both, extractor=extractor, blobs=stores.blobs)
     beside: dict[str, Any] = {

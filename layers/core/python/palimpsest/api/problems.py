@@ -64,7 +64,7 @@ IN_PATHS = "/:@+=%"  # besides letters, digits and -._~; a path may be encoded a
 RETRY_AFTER = "1"  # seconds, sent with every error that may be retried
 INTERNAL_ERROR = "internal_error"
 INVALID_ID = "invalid_id"  # also the type of pydantic's fault for an invalid id
-MAX_ERRORS = 20
+MAX_ERRORS = 20  # a body may have thousands of faults
 MAX_FIELD = 200  # characters of a field's path, which may end in the caller's own text
 TAGS = frozenset({*CHAT_FIELDS, ITEM, "function", "custom", *PRIORITY})
 """The names that pydantic adds to a path to say which kind of message, call or block it was
@@ -184,12 +184,12 @@ def challenge(event: Mapping[str, Any], error: Exception) -> dict[str, str]:
     if not takes_tokens or not isinstance(error, (Unauthenticated, MissingScope)):
         return {}
     page = f"https://{context['domainName']}{METADATA}{quote(event['rawPath'], safe=IN_PATHS)}"
-    said = [f'resource_metadata="{page}"']
+    parameters = [f'resource_metadata="{page}"']
     if isinstance(error, MissingScope):
-        said += ['error="insufficient_scope"', f'scope="{" ".join(error.needed)}"']
+        parameters += ['error="insufficient_scope"', f'scope="{" ".join(error.needed)}"']
     elif any(name.lower() == "authorization" for name in event.get("headers") or {}):
-        said += ['error="invalid_token"']
-    return {"WWW-Authenticate": f"Bearer {', '.join(said)}"}
+        parameters += ['error="invalid_token"']
+    return {"WWW-Authenticate": f"Bearer {', '.join(parameters)}"}
 
 
 def _more(error: PalimpsestError) -> Mapping[str, Any]:

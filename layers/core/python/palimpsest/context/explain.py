@@ -19,9 +19,9 @@ WHY_MEMORY: Mapping[BlockType, str] = {
 
 
 def trace(context: SessionContext) -> Json:
-    """Return the trace as JSON: the parts in order with their tokens, the tokens of the memory that
-    stays the same until the next compaction, the cuts within messages, and each part that was left
-    out with the reason.
+    """Return the trace as JSON. It has the parts in order with their tokens, and the tokens of the
+    memory that stays the same until the next compaction. It also has the cuts within messages, and
+    each part that was left out with the reason.
     """
     return {
         "strategy": context.config.strategy,
@@ -84,8 +84,8 @@ def _spoken_parts(context: SessionContext) -> Iterator[Json]:
             "is_cut": fitted.is_summary_cut,
             "why": "stands for all that it was made of and that left the window",
         }
-    asked = context.head.last_user_seq
-    older = [seq for seq in fitted.seqs if context.has_given or seq < asked]
+    last_asked = context.head.last_user_seq
+    older = [seq for seq in fitted.seqs if context.has_given or seq < last_asked]
     pinned = [seq for seq in older if seq < context.head.window_start and context.head.pins]
     yield from _range("pinned", pinned, "kept by a pruning: it mattered most to the topic")
     yield from _range("recent_turns", older[len(pinned) :], "the newest turns that fit whole")

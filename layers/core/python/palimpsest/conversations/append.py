@@ -34,7 +34,7 @@ from palimpsest.scope import Scope, SessionScope
 from palimpsest.tenants.ports import Tenants
 
 Extract = Literal["auto", "now", "never"]
-RESEND_SECONDS = 60
+RESEND_SECONDS = 60  # a caller without keys sends a lost append again within this time
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +155,9 @@ class Append:
         messages to store. The rule is read only if a message holds a secret. Safe to repeat. Raises
         `Unprocessable` (`secret_refused`).
         """
-        found = holding_secrets(drafts)
-        rule = self.tenants.settings(scope).secrets if found else "keep_in_message"
-        return admitted(drafts, found, rule=rule)
+        masked = holding_secrets(drafts)
+        rule = self.tenants.settings(scope).secrets if masked else "keep_in_message"
+        return admitted(drafts, masked, rule=rule)
 
     def _without_deleted(
         self, scope: SessionScope, drafts: Sequence[Draft], user: str | None, *, is_transcript: bool
@@ -165,8 +165,8 @@ class Append:
         """Mark the words that deleted memories came from, in messages that may be old. Return the
         messages.
         """
-        said = [draft.timestamp for draft in drafts]
-        is_old = may_be_old(said, now=self.clock.now(), is_transcript=is_transcript)
+        timestamps = [draft.timestamp for draft in drafts]
+        is_old = may_be_old(timestamps, now=self.clock.now(), is_transcript=is_transcript)
         if self.hides_old is None or not is_old:
             return drafts
         if user is None:
@@ -268,14 +268,14 @@ class Append:
             now=now,
             wanted=request.memory,
         )
-        found = _Found(
+        session = _Found(
             before=opened.head,
             head=beginning.head,
             settings=beginning.settings,
             jobs=beginning.jobs,
             created=True,
         )
-        return self._commit(request, found, now)
+        return self._commit(request, session, now)
 
     def _commit(self, request: _Request, found: _Found, now: datetime) -> AppendResult:
         begins_with = found.head
@@ -288,7 +288,7 @@ class Append:
             expires_at = seconds(now) + KEY_SECONDS
             idempotency_key = IdempotencyKey(key, request.batch.hash, first, last, expires_at)
         held, uploaded = self._held(request, messages)
-        removal = take_back(head, request.scope, back, now=seconds(now))
+        removal = (take_back(head, request.scope, back, now=seconds(now)),) if back else ()
         commit = Commit(
             before=found.before,
             after=head,

@@ -187,8 +187,8 @@ def _suffix(job: Job) -> str:
 
 
 def _data(message: Message) -> bytes:
-    said = {"chat": message.chat, "extra": message.extra, "metadata": message.metadata}
-    return json.dumps(said, ensure_ascii=False, separators=(",", ":"), default=dict).encode()
+    texts = {"chat": message.chat, "extra": message.extra, "metadata": message.metadata}
+    return json.dumps(texts, ensure_ascii=False, separators=(",", ":"), default=dict).encode()
 
 
 def loaded(

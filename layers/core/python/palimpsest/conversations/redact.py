@@ -86,10 +86,10 @@ class Redact:
         """
         if not head.cleared < seq <= head.summary:
             return head
-        found = self.sessions.compactions(
+        compactions = self.sessions.compactions(
             scope, first=head.base + 1, last=seq - 1, newest_first=True, limit=1
         )
-        summary = found[0] if found and found[0].last >= head.cleared else None
+        summary = compactions[0] if compactions and compactions[0].last >= head.cleared else None
         start = max(summary.last if summary else head.base, head.cleared) + 1
         shown = [
             message.tokens

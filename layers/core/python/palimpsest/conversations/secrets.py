@@ -65,7 +65,7 @@ def without_secrets(message: Message) -> Message:
 
 def masked_chat(chat: Chat) -> Chat:
     """Return the chat message with a mask in place of each secret."""
-    return {name: each if name in _KEPT else masked_value(each) for name, each in chat.items()}
+    return {name: value if name in _KEPT else masked_value(value) for name, value in chat.items()}
 
 
 def masked_value(value: Any) -> Any:
@@ -75,5 +75,5 @@ def masked_value(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: each if name in _KEPT else masked_value(each) for name, each in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, bytes):
-        return [masked_value(each) for each in value]
+        return [masked_value(element) for element in value]
     return value

@@ -31,15 +31,11 @@ def turn_before(sessions: Sessions, scope: SessionScope, head: Head) -> tuple[Me
     return tuple(off_record(message) for message in turn if not message.is_off_record)
 
 
-def take_back(
-    head: Head, scope: SessionScope, turn: Sequence[Message], *, now: int
-) -> tuple[Job, ...]:
-    """Return the job that removes the memories and summaries made from these messages; no job if
-    there are none. `now` is in epoch seconds.
+def take_back(head: Head, scope: SessionScope, turn: Sequence[Message], *, now: int) -> Job:
+    """Return the job that removes the memories and summaries made from these messages. `now` is in
+    epoch seconds.
     """
-    if not turn:
-        return ()
-    job = job_on(
+    return job_on(
         head,
         scope,
         kind="take_back",
@@ -48,4 +44,3 @@ def take_back(
         now=now,
         payload=RemovalPayload(forgets=True),
     )
-    return (job,)

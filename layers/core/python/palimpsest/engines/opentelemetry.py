@@ -65,7 +65,7 @@ class OpenTelemetryTracer:
     ) -> Iterator[OpenSpan]:
         from opentelemetry.trace import Link, SpanKind, Status, StatusCode
 
-        linked = [Link(found) for each in links if (found := self._span_of(each)) is not None]
+        linked = [Link(context) for link in links if (context := self._span_of(link)) is not None]
         with self._tracer.start_as_current_span(
             name,
             context=self._context(parent),
@@ -101,8 +101,8 @@ class OpenTelemetryTracer:
         if not traceparent:
             return None
         context = self._propagator.extract({HEADER: traceparent}, context=Context())
-        found = get_current_span(context).get_span_context()
-        return found if found.is_valid else None
+        span_context = get_current_span(context).get_span_context()
+        return span_context if span_context.is_valid else None
 
 
 def sends_to(endpoint: str) -> SpanExporter:

@@ -13,7 +13,7 @@ from palimpsest.errors import ModelOutputInvalid
 from palimpsest.extraction.finding import Finding
 from palimpsest.graph.things import Relation, as_entity_type, as_relationship_type
 
-MOST_OBJECTS = 200
+MOST_OBJECTS = 200  # a model may repeat itself until its answer is cut off
 MOST_RELATIONS = 5  # of one memory
 CLAIMS = ("user", "user_id", "tenant", "tenant_id", "session", "session_id")
 _LIST = re.compile(r'"memories"\s*:\s*\[')

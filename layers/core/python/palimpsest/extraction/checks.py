@@ -32,7 +32,7 @@ from palimpsest.text.folding import normalized
 from palimpsest.text.sentences import is_question
 
 LEAST_IMPORTANCE = 0.5
-MOST_PLACES = 1_000
+MOST_PLACES = 1_000  # a short quote may be anywhere in a long text
 FEWEST_BLANKS = 2  # of a sentence
 LEAST_QUOTE = 2  # letters or digits; a quote of a whole message may be shorter
 MOST_KEYWORDS, MOST_QUERIES = 12, 5

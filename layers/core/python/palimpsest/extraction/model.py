@@ -32,7 +32,7 @@ from palimpsest.text.cutting import Count
 METHOD: Method = "model"
 MOST_OUTPUT = 4_000  # tokens
 MOST_ROOM = 8_000  # tokens of messages in one step. In more text a model overlooks too much.
-LEAST_ROOM = 256
+LEAST_ROOM = 256  # below it, nothing of a message would be left to extract from
 READ_SHARE = 0.8  # of the room. Escapes and the messages before the chunk need the rest.
 CHAT_OVERHEAD = 50  # tokens of the chat format and of the tags around the data
 

@@ -247,7 +247,8 @@ def _has_id(message: SaidOutside) -> bool:
 def _identified(messages: Sequence[SaidOutside], *, before: int) -> list[Mapping[str, Any]]:
     """Return the messages with ids. `before` is the number of messages before them."""
     whole = [
-        {"role": "user", "content": said} if isinstance(said, str) else said for said in messages
+        {"role": "user", "content": message} if isinstance(message, str) else message
+        for message in messages
     ]
     return [
         {**said, "id": said.get("id") or str(place)} for place, said in enumerate(whole, before + 1)

@@ -29,6 +29,7 @@ from palimpsest.memory.meaning.frames import (
 )
 from palimpsest.memory.meaning.reading import naming
 from palimpsest.memory.meaning.slots import MOST_NAMED, says_the_same_of, singular, slot_of
+from palimpsest.memory.names import unlabelled
 from palimpsest.memory.record import GRAPH, Order, Record, record_id
 from palimpsest.memory.statements import Statement, topic_of_edits
 from palimpsest.memory.times import moment_of
@@ -220,7 +221,8 @@ def _order(statement: Statement, rank: int) -> Order:
 
 def _ends(finding: Finding, statement: Statement, rank: int, state: _Known) -> bool:
     """Return whether the statement says that something ended, and thereby ends a known record."""
-    found = ends_of(finding.content) if statement.type in ("fact", "event") else ()
+    said = unlabelled(finding.content, statement.subject)
+    found = ends_of(said) if statement.type in ("fact", "event") else ()
     if not found:
         return False
     order = _order(statement, rank)
@@ -268,9 +270,11 @@ def _corrects(
     finding: Finding, statement: Statement, rank: int, chunk: Chunk, state: _Known
 ) -> bool:
     """Return whether the statement corrects another one. If so, the other one is corrected."""
-    found = correction_of(finding.content)
+    found = correction_of(unlabelled(finding.content, statement.subject))
     seq = max(finding.seqs)
     if found is None or (found.old is None and not found.is_meant and _asked(seq, chunk)):
+        return False
+    if found.is_bare and not _follows_its_speaker(seq, chunk):
         return False
     for place in _likely_places(found, seq, chunk, state):
         other_finding, other, its_rank = state.statements[place]
@@ -306,7 +310,7 @@ def _changes(finding: Finding, statement: Statement, rank: int, state: _Known) -
                 state.statements[place] = (says, right, its_rank)
                 return True
         if (record := _meant_record(change, statement, rank, state)) is not None:
-            content = change(record.content) or record.content
+            content = _changed(change, record, statement) or record.content
             right = _version(statement, record, content)
             state.statements.append((replace(finding, content=content), right, rank))
             return True
@@ -323,7 +327,7 @@ def _new_contents(statement: Statement) -> Sequence[Change]:
     """Return the ways in which a statement may change another one."""
     if statement.type not in ("fact", "event"):
         return ()
-    text = statement.content
+    text = unlabelled(statement.content, statement.subject)
     ways: list[Change] = [partial(contrasted, by=each) for each in contrasts_of(text)]
     move = move_of(text) if may_move(text) else None
     return [*ways, partial(moved, by=move)] if move is not None else ways
@@ -332,8 +336,11 @@ def _new_contents(statement: Statement) -> Sequence[Change]:
 def _changed(change: Change, other: Record, statement: Statement) -> str | None:
     if other.type == "instruction" or is_preference(other.topic_key):
         return None
-    is_same = other.topic_key is not None and other.topic_key == statement.topic_key
-    return None if is_same else change(other.content)
+    if other.topic_key is not None and other.topic_key == statement.topic_key:
+        return None
+    said = unlabelled(other.content, other.subject)
+    changed = change(said)
+    return None if changed is None else other.content.removesuffix(said) + changed
 
 
 def is_preference(topic: str | None) -> bool:
@@ -422,6 +429,13 @@ def _asked(seq: int, chunk: Chunk) -> bool:
     if not earlier or heard[earlier[-1]].role == "user":
         return False
     return is_question(text_of(heard[earlier[-1]].chat).rstrip())
+
+
+def _follows_its_speaker(seq: int, chunk: Chunk) -> bool:
+    """Return whether the message right before is the user's too."""
+    heard = _heard(chunk)
+    earlier = [one for one in sorted(heard) if one < seq]
+    return bool(earlier) and heard[earlier[-1]].role == "user"
 
 
 def _version(statement: Statement, record: Record, content: str) -> Statement:

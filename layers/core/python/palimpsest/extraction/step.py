@@ -37,7 +37,8 @@ from palimpsest.graph.manage import GraphLimit
 from palimpsest.graph.read import ReadGraph
 from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.steps import counting
+from palimpsest.jobs.ports import KeepsCalls
+from palimpsest.jobs.steps import counting, no_calls_kept
 from palimpsest.memory.burials import Buried, States, states_nothing
 from palimpsest.memory.ended import EndOfTopic
 from palimpsest.memory.filters import MemoryFilter
@@ -89,6 +90,7 @@ class ExtractChunk:
     graph: ReadGraph
     limit: GraphLimit
     states: States = states_nothing
+    keeps_calls: KeepsCalls = no_calls_kept
 
     def __call__(self, notice: JobNotice) -> None:
         """Do the step of the job that the notice names. It is safe to repeat: a job that has ended,
@@ -138,7 +140,9 @@ class ExtractChunk:
         if not chunk.messages:
             return _StepFindings(at.turn, chunk, Extraction((), chunk.last, "pattern"), (), {})
         limited = deadline.limited(extraction_seconds(at.settings))
-        with counting(self.steps.jobs, job), paid_by(user_of(job)), limited:
+        user = user_of(job)
+        kept = self.keeps_calls(job, user)
+        with counting(self.steps.jobs, job), paid_by(user), limited, kept:
             extraction = self.extractor.extract(chunk, prompt=prompt, whole=at.turn.is_parked)
         owner = replace(_owner(job), names=names_of(self.remember.memories, user_of(job)).all)
         found = _checked_findings(at.turn, chunk, extraction, owner=owner, most=MOST_FINDINGS)

@@ -61,9 +61,9 @@ def timed(finding: Finding, *, at: date) -> Timing:
 def _given(finding: Finding) -> Moment | None:
     """Return the time that a model gives."""
     for text, is_limit in ((finding.due_at, True), (finding.occurs_at, False)):
-        found = _DAY.match(text or "")
+        match = _DAY.match(text or "")
         try:
-            day = date.fromisoformat(found[0]) if found else None
+            day = date.fromisoformat(match[0]) if match else None
         except ValueError:
             continue
         if day is not None:

@@ -75,7 +75,7 @@ def stored_id(graph: Graph, start: str, kind: str, end: str | None) -> str:
     Without `end`, the id is that of the only relationship of this type from `start`.
     """
     ends = (None,) if end is None else graph.names.every(end)
-    made = [relationship_id(one, kind, other) for one in graph.names.every(start) for other in ends]
+    made = [relationship_id(own, kind, other) for own in graph.names.every(start) for other in ends]
     return next((name for name in made if name in graph.relationships), made[0])
 
 

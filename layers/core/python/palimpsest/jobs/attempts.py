@@ -54,12 +54,12 @@ def newest_attempt(job: Job, read: Callable[[str], Job | None]) -> Job:
     read.
     """
     newest, missing = job, 1
-    while (found := read(_attempt_id(job.id, missing))) is not None:
-        newest, missing = found, 2 * missing
+    while (later := read(_attempt_id(job.id, missing))) is not None:
+        newest, missing = later, 2 * missing
     while missing - newest.attempt > 1:
         middle = (newest.attempt + missing) // 2
-        found = read(_attempt_id(job.id, middle))
-        newest, missing = (newest, middle) if found is None else (found, missing)
+        later = read(_attempt_id(job.id, middle))
+        newest, missing = (newest, middle) if later is None else (later, missing)
     return newest
 
 

@@ -86,8 +86,8 @@ def from_stored(stored: Mapping[str, Any], *, expected: type[Payload]) -> Payloa
     try:
         return _adapter(expected).validate_python(stored)
     except ValidationError as error:
-        found = {each["type"] for each in error.errors(include_url=False)}
-        return NewerPayload() if found == {UNKNOWN_FIELD} else DamagedPayload()
+        kinds = {fault["type"] for fault in error.errors(include_url=False)}
+        return NewerPayload() if kinds == {UNKNOWN_FIELD} else DamagedPayload()
 
 
 _ADAPTERS: dict[type[Payload], TypeAdapter[Payload]] = {}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,6 +11,9 @@ from palimpsest.jobs.events import Changed, Happened, JobNotice
 from palimpsest.jobs.job import Job, JobState
 from palimpsest.jobs.kinds import Queue
 from palimpsest.scope import Scope, UserScope
+
+KeepsCalls = Callable[[Job, UserScope], AbstractContextManager[None]]
+"""Keeps the model calls of a block as calls of the job, which works on data of the user."""
 
 
 class Queues(Protocol):

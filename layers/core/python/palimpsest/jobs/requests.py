@@ -16,7 +16,7 @@ from palimpsest.scope import Scope
 
 FIRST_LOOK = 0.1  # seconds
 
-LONGEST_LOOK = 1.0
+LONGEST_LOOK = 1.0  # a caller hears of the end within this time
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ the job, gives up and starts again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from palimpsest.jobs.events import JobNotice, Removed
 from palimpsest.jobs.job import ERASED, STUCK, Job, JobState
 from palimpsest.jobs.payloads import ListPayload, Payload
 from palimpsest.jobs.ports import Jobs, Queues
-from palimpsest.scope import Scope
+from palimpsest.scope import Scope, UserScope
 
 STEP = timedelta(seconds=50)
 """After this time a step starts the next one, because the function may run for 90 s."""
@@ -31,8 +31,8 @@ MOST_STEPS = 1_000  # after that the job fails, and is started again later
 
 
 class PageDone(NamedTuple):
-    """The result of one page: how many entries it removed, the cursor of the next page (None: this
-    was the last), and in how many messages it hid words.
+    """The result of one page. `forgotten` is how many entries it removed, and `hidden` in how many
+    messages it hid words. `after` is the cursor of the next page (None if this was the last one).
     """
 
     forgotten: int
@@ -202,6 +202,11 @@ def counting(jobs: Jobs, job: Job) -> Iterator[None]:
         if failure.spent:
             jobs.spend(job, failure.spent)
         raise
+
+
+def no_calls_kept(job: Job, user: UserScope) -> AbstractContextManager[None]:  # noqa: ARG001
+    """Keep no model calls. Implements `KeepsCalls`."""
+    return nullcontext()
 
 
 @dataclass(frozen=True, slots=True)

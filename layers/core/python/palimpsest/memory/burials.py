@@ -133,7 +133,7 @@ class Buried:
             said.begun,
             self._digests(areas(content)),
         )
-        return any(tells_of(each, told, user=_digest(self.scope, "")) for each in burials)
+        return any(tells_of(burial, told, user=_digest(self.scope, "")) for burial in burials)
 
     def _digests(self, terms: Iterable[str]) -> set[str]:
         return {_digest(self.scope, term) for term in terms}

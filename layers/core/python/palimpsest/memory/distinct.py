@@ -80,15 +80,15 @@ def _names_of_subject(content: str, subject: str) -> frozenset[str]:
     if not subject:
         return frozenset()
     pattern = rf"(?i:\b{re.escape(subject)}),? (?P<name>[A-ZÀ-Þ][\w'’-]*)"  # noqa: RUF001
-    found = re.search(pattern, content)
-    names = f"{subject} {found['name'] if found else ''}"
+    match = re.search(pattern, content)
+    names = f"{subject} {match['name'] if match else ''}"
     return frozenset(content_terms(names))
 
 
 def numbers(text: str) -> frozenset[str]:
     """Return the long numbers of a text without separators: "74,000" and "74000" are the same."""
     digits = (re.sub(r"\D", "", match[0]) for match in _NUMBER.finditer(text))
-    return frozenset(each for each in digits if len(each) >= LEAST_DIGITS)
+    return frozenset(digit for digit in digits if len(digit) >= LEAST_DIGITS)
 
 
 def named_terms(text: str) -> list[str]:

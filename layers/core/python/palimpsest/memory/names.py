@@ -62,8 +62,13 @@ def about(name: str, content: str) -> str:
     """
     if name.casefold() in content.casefold():
         return content
-    found = _the_user().match(content)
-    return name + content[found.end() :] if found else f"{name}: {content}"
+    match = _the_user().match(content)
+    return name + content[match.end() :] if match else f"{name}: {content}"
+
+
+def unlabelled(content: str, name: str | None) -> str:
+    """Return the content of another person's statement without the label that `about` gave it."""
+    return content.removeprefix(f"{name}: ") if name else content
 
 
 @cache
@@ -80,15 +85,15 @@ def introduced_in(text: str) -> tuple[str, ...]:
 
 def is_introduction(text: str) -> bool:
     """Return whether a text only says the speaker's name: "I'm Sarah."."""
-    found = _alone().fullmatch(text.strip())
-    return found is not None and not _no_name().fullmatch(found["name"].split()[0])
+    match = _alone().fullmatch(text.strip())
+    return match is not None and not _no_name().fullmatch(match["name"].split()[0])
 
 
 def _introductions(text: str) -> Iterator[str]:
     sure, likely = _patterns()
-    yield from (found["name"].rstrip("'’-") for found in sure.finditer(text))
-    for found in likely.finditer(text):
-        name = found["name"].rstrip("'’-")
+    yield from (match["name"].rstrip("'’-") for match in sure.finditer(text))
+    for match in likely.finditer(text):
+        name = match["name"].rstrip("'’-")
         if not _no_name().fullmatch(name.split()[0]):
             yield name
 

@@ -30,9 +30,9 @@ def meanings(content: str) -> Iterator[str]:
         yield f"{slot.topic}={' '.join(slot.value)}"
     plain = _APOSTROPHES.sub("'", content)
     for state, pattern in _states():
-        found = pattern.search(plain)
-        if found is not None:
-            around = f"{plain[: found.start()]} {plain[found.end() :]}"
+        match = pattern.search(plain)
+        if match is not None:
+            around = f"{plain[: match.start()]} {plain[match.end() :]}"
             yield f"{'not ' if _DENIAL.search(around) else ''}{state}"
 
 

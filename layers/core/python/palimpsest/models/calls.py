@@ -9,8 +9,8 @@ from palimpsest.models.ports import Completion, LanguageModel, Schema
 
 
 @dataclass(frozen=True, slots=True)
-class ModelCall:
-    """The arguments of one call. With `schema`, the answer is to be JSON."""
+class ModelRequest:
+    """The arguments of one call of a model. With `schema`, the answer is to be JSON."""
 
     instructions: str
     text: str
@@ -19,7 +19,7 @@ class ModelCall:
     schema: Schema | None = None
 
     def send_to(self, model: LanguageModel) -> Completion:
-        """Make this call to a model."""
+        """Send the request to a model."""
         if self.schema is None:
             return model.complete(
                 instructions=self.instructions,
@@ -46,13 +46,13 @@ class AnswersCalls(ABC):
         """Return how many tokens fit the model's context window, prompt and answer together."""
 
     @abstractmethod
-    def answer(self, call: ModelCall) -> Completion:
-        """Answer the call. Raises the errors of `ChatModel.complete`."""
+    def answer(self, request: ModelRequest) -> Completion:
+        """Answer the request. Raises the errors of `ChatModel.complete`."""
 
     def complete(
         self, *, instructions: str, text: str, max_tokens: int, model: str | None = None
     ) -> Completion:
-        return self.answer(ModelCall(instructions, text, max_tokens, model))
+        return self.answer(ModelRequest(instructions, text, max_tokens, model))
 
     def complete_json(
         self,
@@ -63,7 +63,7 @@ class AnswersCalls(ABC):
         max_tokens: int,
         model: str | None = None,
     ) -> Completion:
-        return self.answer(ModelCall(instructions, text, max_tokens, model, schema))
+        return self.answer(ModelRequest(instructions, text, max_tokens, model, schema))
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,10 +24,10 @@ WITHDRAWN = {"chatgpt-4o": 128_000, "gemini-1.5-pro": 2_097_152, "gemini-1.5-fla
 
 @dataclass(frozen=True, slots=True)
 class ModelCatalogue:
-    """Data of models: `windows` in tokens, input and output together, by the beginnings of models'
-    names; `prices` in US dollars for a million tokens, in and out, by name; `cached` the prices of
-    input that a prompt cache serves, and of input that is written into it. All were taken from
-    `source` on the day `as_of`.
+    """Data of models. `windows` are in tokens, input and output together, by the beginnings of
+    models' names. `prices` are in US dollars for a million tokens, in and out, by name. `cached`
+    has the prices of input that a prompt cache serves, and of input that is written into it. All
+    were taken from `source` on the day `as_of`.
     """
 
     source: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from palimpsest.models.calls import ModelCall, ModelOverAnother
+from palimpsest.models.calls import ModelOverAnother, ModelRequest
 from palimpsest.models.ports import Completion, Embedder, Reranker, Space, Vector
 from palimpsest.privacy.secrets import masked
 
@@ -14,8 +14,8 @@ from palimpsest.privacy.secrets import masked
 class MaskedModel(ModelOverAnother):
     """Implements `LanguageModel` over another model, with masked texts."""
 
-    def answer(self, call: ModelCall) -> Completion:
-        return replace(call, text=masked(call.text)).send_to(self.model)
+    def answer(self, request: ModelRequest) -> Completion:
+        return replace(request, text=masked(request.text)).send_to(self.model)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from palimpsest.clock import Clock, day_of, milliseconds
 from palimpsest.errors import CostLimitReached, Unavailable
-from palimpsest.models.calls import ModelCall, ModelOverAnother
+from palimpsest.models.calls import ModelOverAnother, ModelRequest
 from palimpsest.models.catalogue import priced
 from palimpsest.models.ports import Completion, ReportUsage
 from palimpsest.scope import Scope, payer
@@ -57,15 +57,17 @@ class MeteredModel(ModelOverAnother):
     meter: Meter
     most: Callable[[Scope], int | None]
 
-    def answer(self, call: ModelCall) -> Completion:
-        """Answer and count the call. Raises `CostLimitReached` too, without calling the model."""
+    def answer(self, request: ModelRequest) -> Completion:
+        """Answer the request and count the call. Raises `CostLimitReached` too, without calling the
+        model.
+        """
         user = payer()
         if user is None:
-            return call.send_to(self.model)
+            return request.send_to(self.model)
         self._check(user.owner)
         used: Mapping[str, int] = FAILED
         try:
-            completion = call.send_to(self.model)
+            completion = request.send_to(self.model)
             used = priced(completion.model, **asdict(completion.usage))
             return completion
         finally:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from palimpsest import tracing
-from palimpsest.models.calls import ModelCall, ModelOverAnother
+from palimpsest.models.calls import ModelOverAnother, ModelRequest
 from palimpsest.models.ports import Completion, Embedder, Reranker, Space, Vector
 
 
@@ -19,15 +19,15 @@ class TracedModel(ModelOverAnother):
     name: str
     provider: str
 
-    def answer(self, call: ModelCall) -> Completion:
-        name = call.model or self.name
+    def answer(self, request: ModelRequest) -> Completion:
+        name = request.model or self.name
         about = {
             "gen_ai.operation.name": "chat",
             "gen_ai.provider.name": self.provider,
             "gen_ai.request.model": name,
         }
         with tracing.span(f"chat {name}", kind="client", attributes=about) as span:
-            completion = call.send_to(self.model)
+            completion = request.send_to(self.model)
             span.note("gen_ai.response.model", completion.model)
             span.note("gen_ai.usage.input_tokens", completion.usage.tokens_in)
             span.note("gen_ai.usage.output_tokens", completion.usage.tokens_out)

@@ -67,20 +67,20 @@ def with_names(sentence: str, before: Sequence[str]) -> str | None:
     pronoun refers to the last person in the sentences before that it fits. Return None if there is
     no such person.
     """
-    found = _PRONOUN.match(sentence)
-    if found is None:
+    match = _PRONOUN.match(sentence)
+    if match is None:
         return sentence
-    pronoun = next(name for name in ("she", "he", "they") if found[name])
+    pronoun = next(name for name in ("she", "he", "they") if match[name])
     who = next(
         filter(None, (_named(earlier, pronoun) for earlier in before[: -MOST_LOOKED_AT - 1 : -1])),
         None,
     )
     if who is None:
-        return sentence if found[pronoun].casefold() == YOU else None
-    if found[pronoun].casefold() in _POSSESSIVE:
+        return sentence if match[pronoun].casefold() == YOU else None
+    if match[pronoun].casefold() in _POSSESSIVE:
         who += "'" if who.endswith("s") else "'s"
-    verb = _WRITTEN_OUT[found["verb"][1:].casefold()] if found["verb"] else ""
-    return found["opening"] + who + verb + sentence[found.end() :]
+    verb = _WRITTEN_OUT[match["verb"][1:].casefold()] if match["verb"] else ""
+    return match["opening"] + who + verb + sentence[match.end() :]
 
 
 def _named(sentence: str, pronoun: str) -> str | None:

@@ -86,7 +86,7 @@ def is_bare_secret(text: str) -> bool:
     if not text.strip() or len(text) > LONGEST_ANSWER or "?" in text.rstrip()[-1:]:
         return False
     lead = _lead().match(text)
-    words = [found[0].strip(_AROUND) for found in _WORD.finditer(text, lead.end() if lead else 0)]
+    words = [match[0].strip(_AROUND) for match in _WORD.finditer(text, lead.end() if lead else 0)]
     words = [word for word in words if word]
     if not words or len(words) > MOST_WORDS:
         return False

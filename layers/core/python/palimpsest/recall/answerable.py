@@ -62,7 +62,9 @@ def answerable(
     *,
     learned: Learned | None = None,
 ) -> Answerable:
-    """Judge a recall. `found` are the memories that were read, `places` their ranking."""
+    """Return how likely the recall answers its question. `found` are the memories that were read,
+    and `places` are all candidates in the order of their rank.
+    """
     if not places:
         return NOTHING_FOUND
     signs = dict(_signs(query, found, places))

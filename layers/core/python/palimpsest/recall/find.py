@@ -35,7 +35,7 @@ NEWEST_RECORDS = 25
 # search has missed the record although it is no longer pending.
 JUST_CHANGED = 30_000
 NEWEST_MESSAGES = 20
-FALLBACK_RECORDS = 500
+FALLBACK_RECORDS = 500  # without an index, these are compared one by one
 FALLBACK_MESSAGES = 50
 FALLBACK_SESSIONS = 5
 PAGE = 100

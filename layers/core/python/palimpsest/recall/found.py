@@ -60,14 +60,14 @@ class Candidate:
 class FoundMemory:
     """A found record or message as the tables have it, with its `candidate` for ranking.
 
-    `id` is the record's or the message's own; `valid_from` is in epoch milliseconds; `speaker` is
-    the role of a message, None for a record; `name` is that of a message's speaker who is not the
-    user. If this memory says an earlier value, `outdated_by` is the id of the record or message
-    with the current value. `times` is the number of found memories and messages with this text.
-    `before` is the text right before a message; it is read only for a reranker. `when` is the time
-    at which a record's content happens, happened or was due.
+    `id` is the record's or the message's own. `valid_from` is in epoch milliseconds. `speaker` is
+    the role of a message (None for a record), and `name` the name of a speaker other than the user.
+    If this memory says an earlier value, `outdated_by` is the id of the record or message with the
+    current value. `times` is the number of found memories and messages with this text. `before` is
+    the text right before a message; it is read only for a reranker. `when` is the time at which a
+    record's content happens, happened or was due.
 
-    `rests_on_changed` is true if a record rests on one that has changed. `ended_at` (epoch
+    `rests_on_changed` is true if a record rests on another that has changed. `ended_at` (epoch
     milliseconds) is when a record ended without a new value.
     """
 

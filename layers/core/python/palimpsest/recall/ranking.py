@@ -100,7 +100,7 @@ def _given_terms(
 
 def _standing(opinions: Sequence[str]) -> float:
     """Return how good all opinions are together, from -1 to 1. Without opinions it is 0."""
-    useful = sum(each.endswith(USEFUL) for each in opinions)
+    useful = sum(opinion.endswith(USEFUL) for opinion in opinions)
     return (2 * useful - len(opinions)) / (len(opinions) + DOUBT)
 
 

@@ -50,7 +50,9 @@ def quoted(
 
     Without a reranker, or if it has no time, the words of the question decide between sentences.
     """
-    every = [each for memory in memories[:MEMORIES] for each in _sentences(memory, query, user)]
+    every = [
+        sentence for memory in memories[:MEMORIES] for sentence in _sentences(memory, query, user)
+    ]
     likely = sorted(every, key=lambda each: -(each.odds + SENTENCE * each.share))[:COMPARED]
     if not likely:
         return Grounded("")

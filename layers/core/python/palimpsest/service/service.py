@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from palimpsest.memory.removal.sources import HideSources, RedactSources
     from palimpsest.memory.removal.users import Erase
     from palimpsest.memory.user_names import ManageNames
+    from palimpsest.model_calls.kept import ListCalls
     from palimpsest.models.reported import CountReported
     from palimpsest.profile.read import ReadProfile
     from palimpsest.recall.recall import Recall
@@ -212,6 +213,13 @@ class Service:
         from palimpsest.jobs.requests import ReadJob
 
         return ReadJob(self.stores.jobs, self.clock)
+
+    @cached_property
+    def list_calls(self) -> ListCalls:
+        from palimpsest.model_calls.kept import ListCalls
+
+        stores = self.stores
+        return ListCalls(stores.blobs, stores.sessions, stores.tenants, self.clock)
 
     @cached_property
     def list_jobs(self) -> ListJobs:

@@ -23,6 +23,7 @@ years.
 """
 
 MOST_READ = 8_000  # characters of a text in which dates are looked for
+_OF_ANOTHER = re.compile(r"\s+(?:of|vom|des|du)\b")
 _SAID_ALREADY = re.compile(r"\s*[(\uff08][^)\uff09]{,40}\d")
 
 
@@ -45,11 +46,11 @@ def dated(text: str, *, at: date) -> str:
     has it already.
     """
     parts, done = [], 0
-    for found in relative_dates(text, at=at):
-        parts.append(text[done : found.end])
-        if not _SAID_ALREADY.match(text, found.end) and found.label not in text:
-            parts.append(f" ({found.label})")
-        done = found.end
+    for relative in relative_dates(text, at=at):
+        parts.append(text[done : relative.end])
+        if not _SAID_ALREADY.match(text, relative.end) and relative.label not in text:
+            parts.append(f" ({relative.label})")
+        done = relative.end
     return "".join((*parts, text[done:]))
 
 
@@ -75,9 +76,9 @@ def with_places(text: str) -> str:
 
 @lru_cache(maxsize=64)  # the same sentence is asked for by several readers
 def _relative_dates(lower: str, at: date) -> Sequence[Dated]:
-    found = sorted(_all(lower, at), key=lambda relative: (relative.start, -relative.end))
+    dates = sorted(_all(lower, at), key=lambda relative: (relative.start, -relative.end))
     result: list[Dated] = []
-    for relative in found:
+    for relative in dates:
         if not result or relative.start >= result[-1].end:
             result.append(relative)
     return result
@@ -85,8 +86,10 @@ def _relative_dates(lower: str, at: date) -> Sequence[Dated]:
 
 def _all(lower: str, at: date) -> Iterator[Dated]:
     likely = date_words().relative.likely(lower)
-    found = chain(_fixed(lower, likely), _counted(lower, likely), _weekdays(lower, at, likely))
-    for match, unit, offset in found:
+    dates = chain(_fixed(lower, likely), _counted(lower, likely), _weekdays(lower, at, likely))
+    for match, unit, offset in dates:
+        if _OF_ANOTHER.match(lower, match.end()):
+            continue  # "the last week of April" is counted from another time
         label = _label(unit, offset, at)
         if label is not None:
             yield Dated(match.start(), match.end(), label, (offset > 0) - (offset < 0))
@@ -231,7 +234,7 @@ def _relative(text: str, today: date) -> Iterator[Period]:
         label = _LABEL.fullmatch(relative.label)
         if label is not None and relative.direction <= 0:
             days = 7 if label["week"] else 1
-            found = _between(
+            named = _between(
                 int(label["year"]), int(label["number"] or 0), int(label["day"] or 0), days=days
             )
-            yield replace(found, words=text[relative.start : relative.end])
+            yield replace(named, words=text[relative.start : relative.end])

@@ -19,14 +19,14 @@ def _common_words() -> Mapping[str, frozenset[str]]:
     """
     files = word_files(PACKAGE)
     english = frozenset(files[ENGLISH]["function_words"])
-    found = {
+    by_language = {
         language: frozenset((*file.get("function_words", ()), *file["common_words"]))
         for language, file in files.items()
         if "common_words" in file
     }
-    others = frozenset[str]().union(*found.values())
+    others = frozenset[str]().union(*by_language.values())
     return {
-        **{language: own - english for language, own in found.items()},
+        **{language: own - english for language, own in by_language.items()},
         ENGLISH: english - others,
     }
 

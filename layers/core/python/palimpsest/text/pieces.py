@@ -62,8 +62,8 @@ def pieces_of(pattern: str) -> Sequence[Pieces]:
     """Return sets of pieces in lower case, the smallest set first. Each match contains at least one
     piece of each set.
     """
-    found = dict.fromkeys(_of_parts([_read(pattern)]))
-    return sorted(filter(_counts, map(_shortest, found)), key=len)
+    sets = dict.fromkeys(_of_parts([_read(pattern)]))
+    return sorted(filter(_counts, map(_shortest, sets)), key=len)
 
 
 def forms_of(pattern: str) -> Sequence[Sequence[Pieces]]:
@@ -171,9 +171,9 @@ def _of_group(group: _Group) -> Iterator[Pieces]:
     if len(group.branches) == 1:
         yield from _of_parts(group.branches[0])
         return
-    each = [max(_of_parts(branch), key=_rarity, default=None) for branch in group.branches]
-    if all(each):
-        yield frozenset().union(*filter(None, each))
+    rarest = [max(_of_parts(branch), key=_rarity, default=None) for branch in group.branches]
+    if all(rarest):
+        yield frozenset().union(*filter(None, rarest))
 
 
 def _has_one_lower_form(letter: str) -> bool:
@@ -195,7 +195,7 @@ def _weight(piece: str) -> int:
 
 
 def _shortest(pieces: Pieces) -> Pieces:
-    """Return the pieces without those that contain a shorter piece."""
+    """Return the pieces without those in which a shorter piece occurs."""
     return frozenset(
         piece for piece in pieces if not any(map(piece.__contains__, pieces - {piece}))
     )

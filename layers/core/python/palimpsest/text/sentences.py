@@ -254,10 +254,10 @@ def words(sentence: str) -> frozenset[str]:
     """
     if sentence.isascii():
         return word_set(sentence.lower())
-    found: set[str] = set()
+    grams: set[str] = set()
     for word in _WORD.findall(sentence.casefold()):
         if _UNSPACED.search(word):
-            found.update(word[at : at + 2] for at in range(max(1, len(word) - 1)))
+            grams.update(word[at : at + 2] for at in range(max(1, len(word) - 1)))
         else:
-            found.add(word)
-    return frozenset(found)
+            grams.add(word)
+    return frozenset(grams)

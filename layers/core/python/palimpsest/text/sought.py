@@ -60,8 +60,8 @@ class Sought:
                 return False
         if len(self._forms) == 1:
             return True
-        found = set(filter(has, self._pieces))
-        return any(not any(map(found.isdisjoint, form)) for form in self._forms)
+        present = set(filter(has, self._pieces))
+        return any(not any(map(present.isdisjoint, form)) for form in self._forms)
 
     def search(self, text: str) -> re.Match[str] | None:
         return self.compiled.search(text) if self.may_match(text) else None
@@ -82,16 +82,16 @@ class SoughtTogether:
 
     @cached_property
     def _pieces(self) -> Sequence[str]:
-        return sorted({piece for each in self._several for piece in chain(*each.needed)})
+        return sorted({piece for pattern in self._several for piece in chain(*pattern.needed)})
 
     def likely(self, text: str) -> frozenset[Sought]:
         """Return the patterns that may match the text. For the first texts, return all."""
         if self._asked < ASKED_BEFORE:
             self._asked += 1
             return frozenset(self._several)
-        found = set(filter(lowered(text).__contains__, self._pieces))
+        present = set(filter(lowered(text).__contains__, self._pieces))
         return frozenset(
-            each for each in self._several if not any(map(found.isdisjoint, each.needed))
+            pattern for pattern in self._several if not any(map(present.isdisjoint, pattern.needed))
         )
 
 
@@ -105,12 +105,20 @@ class Stems:
 
     @cached_property
     def _plain(self) -> Sequence[str]:
-        return sorted({lowered(each) for each in self._alternatives if _PLAIN.fullmatch(each)})
+        return sorted(
+            {
+                lowered(alternative)
+                for alternative in self._alternatives
+                if _PLAIN.fullmatch(alternative)
+            }
+        )
 
     @cached_property
     def _others(self) -> Sought:
-        each = [each for each in self._alternatives if not _PLAIN.fullmatch(each)]
-        return Sought("|".join(each) or "(?!)", re.IGNORECASE)
+        others = [
+            alternative for alternative in self._alternatives if not _PLAIN.fullmatch(alternative)
+        ]
+        return Sought("|".join(others) or "(?!)", re.IGNORECASE)
 
     @cached_property
     def _alternatives(self) -> Sequence[str]:

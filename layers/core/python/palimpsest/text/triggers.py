@@ -58,10 +58,10 @@ class Triggers:
             return _mask_of_all(text, len(_TOGETHER)) >> self._place & self._all
         if _TWO in text:
             return self._all
-        found = self.always
+        bits = self.always
         for patterns in map(self._patterns_of, word_set(lowered(text))):
-            found |= patterns
-        return found
+            bits |= patterns
+        return bits
 
     def _add(self, word: str, pattern: int) -> None:
         if word >= FIRST_WITHOUT_BLANKS:
@@ -105,13 +105,13 @@ class _PatternsByWord(dict[str, int]):
 
     def __init__(self, joined: int) -> None:
         self._asked = tuple(_TOGETHER[:joined])
-        self.always = self._sum(each.always for each, _ in self._asked)
+        self.always = self._sum(triggers.always for triggers, _ in self._asked)
 
     def __missing__(self, word: str) -> int:
         if len(self) >= MOST_WORDS:
             self.clear()
-        found = self[word] = self._sum(each.patterns_of(word) for each, _ in self._asked)
-        return found
+        bits = self[word] = self._sum(triggers.patterns_of(word) for triggers, _ in self._asked)
+        return bits
 
     def _sum(self, patterns: Iterable[int]) -> int:
         places = (place for _, place in self._asked)
@@ -131,8 +131,8 @@ def _mask_of_all(text: str, joined: int) -> int:
     if _TWO in text:
         return -1
     patterns = _patterns_by_word(joined)
-    each = map(patterns.__getitem__, word_set(lowered(text)))
-    return reduce(or_, filter(None, each), patterns.always)
+    masks = map(patterns.__getitem__, word_set(lowered(text)))
+    return reduce(or_, filter(None, masks), patterns.always)
 
 
 @lru_cache(maxsize=MOST_COMBINATIONS)

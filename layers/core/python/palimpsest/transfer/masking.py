@@ -43,7 +43,8 @@ def masked_session(
     ]
     system = None if settings.system is None else masked_chat(settings.system)
     summaries = [
-        replace(each, summary=each.summary and masked(each.summary)) for each in compactions
+        replace(compaction, summary=compaction.summary and masked(compaction.summary))
+        for compaction in compactions
     ]
     head = replace(head, redactions=head.redactions + len(changed))
     return head, replace(settings, system=system), shown, summaries

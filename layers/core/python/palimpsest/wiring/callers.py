@@ -25,9 +25,9 @@ def authorizer() -> Authorize | AuthorizeTokens:
     """Return the check of keys or tokens for the function `authorize`, which needs no other part of
     the service.
     """
-    told = settings.AuthorizeSettings.read()
-    if not told.jwt_issuer:
-        return Authorize(tenant_store(told.tenants_table), SystemClock())
+    environment = settings.AuthorizeSettings.read()
+    if not environment.jwt_issuer:
+        return Authorize(tenant_store(environment.tenants_table), SystemClock())
     from palimpsest.api.tokens import AuthorizeTokens
 
-    return AuthorizeTokens.of(told.jwt_issuer, told.jwt_audience)
+    return AuthorizeTokens.of(environment.jwt_issuer, environment.jwt_audience)

@@ -66,13 +66,15 @@ def _trace() -> None:
 
     if not settings.is_traced():
         return
-    told = settings.FunctionSettings.read()
+    environment = settings.FunctionSettings.read()
     from palimpsest import tracing
     from palimpsest.engines.opentelemetry import OpenTelemetryTracer, sends_to
 
-    exporter = sends_to(told.traces_endpoint)
-    service, share = told.powertools_service_name, told.traces_share
-    tracing.use(OpenTelemetryTracer(exporter, service=service, share=share, stage=told.stage))
+    exporter = sends_to(environment.traces_endpoint)
+    service, share = environment.powertools_service_name, environment.traces_share
+    tracing.use(
+        OpenTelemetryTracer(exporter, service=service, share=share, stage=environment.stage)
+    )
 
 
 def _runs_in_lambda() -> bool:

@@ -96,9 +96,12 @@ def metered(model: LanguageModel, meter: Meter, *, tenants: Tenants) -> Language
     """
     from palimpsest.models.masked import MaskedModel
     from palimpsest.models.metered import MeteredModel
+    from palimpsest.models.recorded import RecordedModel
 
     return MeteredModel(
-        MaskedModel(model), meter, lambda scope: tenants.settings(scope).limits.model_cost
+        MaskedModel(RecordedModel(model)),
+        meter,
+        lambda scope: tenants.settings(scope).limits.model_cost,
     )
 
 

@@ -5,17 +5,12 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from palimpsest import settings
 from palimpsest.models.ports import Space
 from palimpsest.search.absent import AbsentIndex
 from palimpsest.search.ports import SearchIndex
-
-if TYPE_CHECKING:
-    pass
-
 
 SEARCH_FAMILY = "palimpsest"
 

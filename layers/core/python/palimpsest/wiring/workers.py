@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 from palimpsest import settings
 from palimpsest.clock import Clock, SystemClock
@@ -23,14 +23,17 @@ from palimpsest.graph.manage import GraphLimit
 from palimpsest.graph.read import ReadGraph
 from palimpsest.jobs.handling import CountedTries, Handling, Router, Worker
 from palimpsest.jobs.kinds import KINDS, JobKind, Queue
-from palimpsest.jobs.ports import Jobs, Queues
+from palimpsest.jobs.ports import Jobs, KeepsCalls, Queues
 from palimpsest.jobs.shares import FairQueues
+from palimpsest.jobs.steps import no_calls_kept
 from palimpsest.memory.decisions import is_near
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.remember import Remember
+from palimpsest.model_calls.kept import KeepCalls
 from palimpsest.models.ports import TokenCounter
 from palimpsest.offline.extractor import PatternExtractor, states
 from palimpsest.tenants.ports import Tenants
+from palimpsest.transfer.files import removed_lately
 from palimpsest.wiring.models import metered_model, model_key, token_counter
 from palimpsest.wiring.stores import (
     blob_store,
@@ -55,8 +58,9 @@ def wire_summarize(
     tokens: TokenCounter,
     clock: Clock,
     models: tuple[str, ...] | None = None,
+    keeps_calls: KeepsCalls = no_calls_kept,
 ) -> Handling:
-    step = SummarizeOverflow(sessions, jobs, summarizer, tokens, clock, models)
+    step = SummarizeOverflow(sessions, jobs, summarizer, tokens, clock, models, keeps_calls)
     return Handling(step, OverflowJobs(sessions, jobs, clock).give_up)
 
 
@@ -94,7 +98,15 @@ def wire_extraction(
     remember = Remember(memories, tenants, clock, near=is_near)
     graphs = ReadGraph(memories, clock)
     step = ExtractChunk(
-        steps, remember, extractor, request, retry, graphs, GraphLimit(memories), states
+        steps,
+        remember,
+        extractor,
+        request,
+        retry,
+        graphs,
+        GraphLimit(memories),
+        states,
+        no_calls_kept if blobs is None else keeping_calls(blobs, tenants, clock),
     )
     flush = FlushWindow(sessions, jobs, stores(memories), clock)
     queue = Router(
@@ -104,6 +116,11 @@ def wire_extraction(
         }
     )
     return ExtractionWork(step, give_up, retry, RestartExtraction(steps, retry, give_up), queue)
+
+
+def keeping_calls(blobs: Blobs, tenants: Tenants, clock: Clock) -> KeepCalls:
+    """Return what keeps the model calls of workers, for tenants that want that."""
+    return KeepCalls(blobs, tenants, clock, partial(removed_lately, blobs, clock))
 
 
 def queue_urls(environment: settings.JobQueueSettings, *, without: str = "") -> dict[JobKind, str]:
@@ -158,6 +175,11 @@ def summarize_worker() -> Worker:
         tokens=tokens,
         clock=SystemClock(),
         models=environment.models,
+        keeps_calls=keeping_calls(
+            blob_store(environment.contents_bucket),
+            tenant_store(environment.tenants_table),
+            SystemClock(),
+        ),
     )
     return _worker(work, "summarize", environment, url=environment.summarize_queue_url, jobs=jobs)
 

@@ -50,30 +50,34 @@ def read_notice(body: str) -> JobNotice:
     """Return the notice of the job that a queue message names. Raises `NewerJob` for a kind that
     only a newer release knows, and `ValueError` or `LookupError` if the message names no job.
     """
-    said = json.loads(body)
-    if not isinstance(said, dict) or said.keys() != NOTICE or not KIND.fullmatch(said["kind"]):
+    content = json.loads(body)
+    if (
+        not isinstance(content, dict)
+        or content.keys() != NOTICE
+        or not KIND.fullmatch(content["kind"])
+    ):
         message = "not a job notice"
         raise ValueError(message)
-    if said["kind"] not in KINDS:
+    if content["kind"] not in KINDS:
         raise NewerJob("A newer release made this job.")
-    return JobNotice(tenant=said["tenant"], job_id=said["job_id"], kind=said["kind"])
+    return JobNotice(tenant=content["tenant"], job_id=content["job_id"], kind=content["kind"])
 
 
 def read_change(body: str) -> Changed:
     """Return the change that a queue message names. Raises `ValueError`, `LookupError`, `TypeError`
     or `BadRequest` if the message names none.
     """
-    said = json.loads(body)
-    if not isinstance(said, dict) or said.keys() not in CHANGES:
+    content = json.loads(body)
+    if not isinstance(content, dict) or content.keys() not in CHANGES:
         message = "not a change"
         raise ValueError(message)
-    if "record_id" in said:
-        owner = Scope(said["tenant"]).user(said["user"])
-        return RecordChanged(owner.tenant, owner.user, str(said["record_id"]))
-    if "job_id" in said:
-        return Removed(Scope(said["tenant"]).tenant, str(said["job_id"]))
-    session = Scope(said["tenant"]).session(said["session"])
-    return MessageChanged(session.tenant, session.session, int(said["seq"]))
+    if "record_id" in content:
+        owner = Scope(content["tenant"]).user(content["user"])
+        return RecordChanged(owner.tenant, owner.user, str(content["record_id"]))
+    if "job_id" in content:
+        return Removed(Scope(content["tenant"]).tenant, str(content["job_id"]))
+    session = Scope(content["tenant"]).session(content["session"])
+    return MessageChanged(session.tenant, session.session, int(content["seq"]))
 
 
 class JobFailed(Exception):
@@ -125,8 +129,8 @@ def _traced_record(record: SQSRecord, *, worker: Worker) -> None:
 
 def _trace_of(record: SQSRecord) -> str:
     """Return the `traceparent` that was sent with the message, or "" if there is none."""
-    told = record.raw_event.get("messageAttributes") or {}
-    return str(told.get(tracing.HEADER, {}).get("stringValue") or "")
+    attributes = record.raw_event.get("messageAttributes") or {}
+    return str(attributes.get(tracing.HEADER, {}).get("stringValue") or "")
 
 
 def queue_record(record: SQSRecord, *, worker: Worker) -> None:
@@ -232,7 +236,7 @@ def change_batch(
     delayed, and reaches the dead-letter queue at once.
     """
     hold(event, context, hide=hide)
-    records = [SQSRecord(each) for each in event["Records"]]
+    records = [SQSRecord(message) for message in event["Records"]]
     named = {record.message_id: _named(record) for record in records}
     wanted = [change for change in named.values() if change is not None]
     try:

@@ -253,9 +253,9 @@ def add_index(connection: sqlite3.Connection, space: Space | None, *, afresh: bo
     """Add an index for the space, unless there is one. With `afresh`, add one unless an index of
     the space is still being filled. If no index is read, searches read the new one from now on.
     """
-    found = all_indexes(connection)
-    is_any_read = any(index.is_read for index in found)
-    if any(index.space == space and not (afresh and index.is_read) for index in found):
+    indexes = all_indexes(connection)
+    is_any_read = any(index.is_read for index in indexes)
+    if any(index.space == space and not (afresh and index.is_read) for index in indexes):
         return
     model, dimension = (space.model, space.dimension) if space else ("", 0)
     connection.execute(

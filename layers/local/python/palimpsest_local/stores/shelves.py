@@ -134,16 +134,16 @@ class Dicts:
         self._shelves: dict[tuple[str, tuple[str, ...]], Any] = {}
 
     def shelf(self, kind: Kind[K, V], *place: str) -> Shelf[K, V]:
-        found = self._shelves.get((kind.name, place))
-        if found is None:
-            found = self._shelves[kind.name, place] = DictShelf[K, V]()
-        return cast(DictShelf[K, V], found)
+        kept = self._shelves.get((kind.name, place))
+        if kept is None:
+            kept = self._shelves[kind.name, place] = DictShelf[K, V]()
+        return cast(DictShelf[K, V], kept)
 
     def series(self, kind: Kind[int, V], *place: str) -> Series[V]:
-        found = self._shelves.get((kind.name, place))
-        if found is None:
-            found = self._shelves[kind.name, place] = NumberedDict[V]()
-        return cast(NumberedDict[V], found)
+        kept = self._shelves.get((kind.name, place))
+        if kept is None:
+            kept = self._shelves[kind.name, place] = NumberedDict[V]()
+        return cast(NumberedDict[V], kept)
 
     def places(self, kind: Kind[Any, Any]) -> Sequence[tuple[str, ...]]:
         return [place for name, place in list(self._shelves) if name == kind.name]

@@ -166,7 +166,7 @@ def list_compactions(
     page, after = service.history.compactions(
         scope, limit=limit, after=after_number(cursor, *listed), newest_first=order == "desc"
     )
-    rows = ((_shown(each), each.last) for each in page)
+    rows = ((_shown(compaction), compaction.last) for compaction in page)
     return paged("compactions", rows, listed=listed, after=after)
 
 
@@ -192,7 +192,7 @@ def unfold_compaction(
     listed = (scope.partition, "unfolded", n)
     page, after = service.history.unfold(scope, n, limit=limit, after=after_number(cursor, *listed))
     shown = ShowMessages(service, scope)
-    rows = ((shown(each), each.seq) for each in page)
+    rows = ((shown(message), message.seq) for message in page)
     return paged("messages", rows, listed=listed, after=after)
 
 

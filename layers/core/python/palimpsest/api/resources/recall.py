@@ -308,7 +308,7 @@ def search_memories(
     search = service.search
     if body.embedding is not None:
         check_embedding(body.embedding, search.vectors.space, field="embedding")
-    found = search(
+    memories = search(
         call.user(user_id),
         body.query or "",
         mode=body.mode,
@@ -316,7 +316,7 @@ def search_memories(
         where=body.where(),
         vector=body.embedding,
     )
-    return {"memories": [_found(each, user=user_id) for each in found]}
+    return {"memories": [_found(memory, user=user_id) for memory in memories]}
 
 
 def _found(memory: FoundMemory, *, user: str) -> Found:

@@ -106,6 +106,14 @@ class NewTenantSettings(Closed):
         ),
     ] = None
 
+    keep_model_calls: Annotated[
+        bool,
+        Field(
+            description="Keep the prompts and answers of jobs' model calls for 7 days, for `GET "
+            "/v1/jobs/{job_id}/calls`. false also hides those that were kept"
+        ),
+    ] = False
+
     @model_validator(mode="after")
     def _says_it_once(self) -> NewTenantSettings:
         if self.retention.conversations is not None and "retention_days" in self.model_fields_set:
@@ -156,6 +164,9 @@ class ShownTenantSettings(TypedDict):
         float | None,
         Field(description="The least `answerable` of an answer; null = the floor that was learned"),
     ]
+    keep_model_calls: Annotated[
+        bool, Field(description="Whether the model calls of jobs are kept for 7 days")
+    ]
     retention_job: Annotated[
         RetentionJob | None,
         Field(
@@ -200,6 +211,7 @@ def replace_settings(
         secrets=body.secrets,
         limits=TenantLimits(**body.limits.model_dump()),
         answer_floor=body.answer_floor,
+        keep_model_calls=body.keep_model_calls,
     )
     manage = service.manage
     manage.check(memory)
@@ -235,5 +247,6 @@ def _shown(settings: TenantSettings, job: Job | None) -> ShownTenantSettings:
         "secrets": settings.secrets,
         "limits": cast(ShownLimits, asdict(settings.limits)),
         "answer_floor": settings.answer_floor,
+        "keep_model_calls": settings.keep_model_calls,
         "retention_job": None if job is None else {"job_id": job.id, "state": job.state},
     }

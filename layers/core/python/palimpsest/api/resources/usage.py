@@ -100,19 +100,13 @@ def read_usage(
     an erased user lose the user's name.
     """
     user = None if user_id is None else checked_id(user_id, field="user_id")
-    found = service.usage(call.caller.tenant, first=from_, last=to, by=by, user=user)
-    listed = (call.caller.tenant.tenant, "usage", found.first, found.last, by, user or "")
+    sums = service.usage(call.caller.tenant, first=from_, last=to, by=by, user=user)
+    listed = (call.caller.tenant.tenant, "usage", sums.first, sums.last, by, user or "")
     place = after(cursor, *listed)
-    left = [total for total in found.sums if place is None or _place(total) > place]
+    left = [total for total in sums.sums if place is None or _place(total) > place]
     following = cursor_at(*listed, after=_place(left[limit - 1])) if len(left) > limit else None
-    used = [_used(one) for one in left[:limit]]
-    return {
-        "from": found.first,
-        "to": found.last,
-        "by": by,
-        "usage": used,
-        "next_cursor": following,
-    }
+    used = [_used(total) for total in left[:limit]]
+    return {"from": sums.first, "to": sums.last, "by": by, "usage": used, "next_cursor": following}
 
 
 def _place(total: Sum) -> str:

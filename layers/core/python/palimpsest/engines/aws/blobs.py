@@ -37,14 +37,14 @@ class S3Blobs:
 
     def keys(self, prefix: str, *, first: str = "") -> Iterator[str]:
         pages = self._s3.get_paginator("list_objects_v2")
-        found = pages.paginate(
+        answers = pages.paginate(
             Bucket=self._bucket,
             Prefix=prefix,
             StartAfter=prefix + first,
             PaginationConfig={"PageSize": KEYS_AT_ONCE},
         )
         with answering("The bucket"):
-            for page in found:
+            for page in answers:
                 yield from (stored["Key"] for stored in page.get("Contents", ()))
 
     def remove(self, keys: Sequence[str]) -> None:

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from palimpsest.errors import Unavailable
 
-if TYPE_CHECKING:
-    pass
-
-
-CONNECT_SECONDS = 1.0
+CONNECT_SECONDS = 1.0  # the services are in the function's own region
 
 
 def client(

@@ -7,14 +7,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from palimpsest.engines.aws.client import answering, client
 from palimpsest.errors import Unavailable
 from palimpsest.jobs.events import Happened
-
-if TYPE_CHECKING:
-    pass
-from palimpsest.engines.aws.client import answering, client
 
 SOURCE = "palimpsest"
 

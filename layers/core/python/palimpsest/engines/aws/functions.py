@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from palimpsest import tracing
+from palimpsest.engines.aws.client import client
 from palimpsest.errors import ModelUnavailable
 from palimpsest.models.ports import Space, Vector
-
-if TYPE_CHECKING:
-    pass
-from palimpsest.engines.aws.client import client
 
 
 class FunctionEmbedder:
@@ -34,10 +31,10 @@ class FunctionEmbedder:
     def embed(self, texts: Sequence[str], *, as_questions: bool = False) -> list[Vector]:
         from botocore.exceptions import BotoCoreError, ClientError
 
-        asked: dict[str, Any] = {"texts": list(texts), "as_questions": as_questions}
+        request: dict[str, Any] = {"texts": list(texts), "as_questions": as_questions}
         if trace := tracing.current():
-            asked[tracing.HEADER] = trace
-        payload = json.dumps(asked).encode()
+            request[tracing.HEADER] = trace
+        payload = json.dumps(request).encode()
         try:
             answer = self._client.invoke(FunctionName=self._function, Payload=payload)
             vectors: list[Vector] = json.loads(answer["Payload"].read())["vectors"]

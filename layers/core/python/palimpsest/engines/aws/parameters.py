@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    pass
 from palimpsest.engines.aws.client import answering, client
 
 PARAMETER_SECONDS = 2.0  # until an answer
 
-CACHED_SECONDS = 300.0
+CACHED_SECONDS = 300.0  # a new key is used within this time, without asking SSM for every call
 
 
 class Parameter:

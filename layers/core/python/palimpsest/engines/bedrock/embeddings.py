@@ -65,7 +65,7 @@ one byte each.
 
 def family_of(model: str) -> Family | None:
     """Return the family of a model of Bedrock, or None if its name belongs to no family."""
-    return next((each for name, each in FAMILIES.items() if model.startswith(name)), None)
+    return next((family for name, family in FAMILIES.items() if model.startswith(name)), None)
 
 
 class BedrockEmbedder:
@@ -131,12 +131,12 @@ class BedrockEmbedder:
 
     def _vectors(self, said: bytes, *, count: int) -> Iterator[Vector]:
         try:
-            found = [unit(vector) for vector in self._family.vectors(json.loads(said))]
+            vectors = [unit(vector) for vector in self._family.vectors(json.loads(said))]
         except (ValueError, TypeError, LookupError, RecursionError) as error:
             raise ModelOutputInvalid("The model's answer holds no vector for each text.") from error
-        if len(found) != count or any(len(each) != self._space.dimension for each in found):
+        if len(vectors) != count or any(len(vector) != self._space.dimension for vector in vectors):
             raise ModelOutputInvalid("The model returned vectors of a wrong number or dimension.")
-        yield from found
+        yield from vectors
 
     @cached_property
     def _client(self) -> Any:
@@ -153,10 +153,10 @@ def _whole(body: Any, *, most: int) -> bytes:
     """Return the body of an answer, of at most `most` bytes. Raises `ModelOutputInvalid` if it has
     more, and an error of botocore if the connection ended within it.
     """
-    said: bytes = body.read(most)
+    content: bytes = body.read(most)
     if body.read(1):  # at the end it compares what has come with the announced length
         raise ModelOutputInvalid("The model's answer is too large.")
-    return said
+    return content
 
 
 def _number(text: str | None) -> int | None:

@@ -82,6 +82,8 @@ def _text(text: str) -> str:
 
 def _scores(answer: Mapping[str, Any]) -> dict[int, float]:
     try:
-        return {int(one["index"]): float(one["relevanceScore"]) for one in answer["results"]}
+        return {
+            int(result["index"]): float(result["relevanceScore"]) for result in answer["results"]
+        }
     except (ValueError, TypeError, LookupError) as error:
         raise ModelOutputInvalid("The reranker's answer holds no scores.") from error

@@ -12,7 +12,7 @@ from typing import Any
 from palimpsest.engines.aws.client import answering
 from palimpsest.engines.bedrock.place import BedrockPlace
 
-LASTS = timedelta(hours=1)
+LASTS = timedelta(hours=1)  # far longer than a token is used, so that none ends during a call
 RENEWED_AFTER = 300.0
 """Seconds after which a new token is signed. botocore renews a role's credentials at least ten
 minutes before they end, and a token ends with the credentials that signed it.

@@ -19,7 +19,7 @@ from palimpsest.models.ports import Space
 
 SECONDS = 3.0  # until an answer, unless a call says otherwise
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-CONNECTIONS = 20
+CONNECTIONS = 20  # threads of one process that search at the same time
 REFUSED, MISSING = 400, 404
 
 

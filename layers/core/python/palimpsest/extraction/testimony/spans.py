@@ -33,7 +33,9 @@ def spans(text: str, *, user: str | None = None) -> tuple[Span, ...]:
 
 
 def secret_spans(text: str) -> tuple[Span, ...]:
-    """Return the spans of a text without material: secrets, and the words between them."""
+    """Return the spans of a text that has no material. They are its secrets, and the words between
+    the secrets.
+    """
     return tuple(_covering(_secret(text), len(text)))
 
 

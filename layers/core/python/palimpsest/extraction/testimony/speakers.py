@@ -80,11 +80,11 @@ def _guest(text: str, *, user: str, names: Sequence[str]) -> str | None:
     """Return the name of somebody else who writes instead of the user: "This is Tom, Ada's
     husband". The first sentence names both.
     """
-    found = _introduces().match(text[:MOST_READ])
-    if found is None:
+    match = _introduces().match(text[:MOST_READ])
+    if match is None:
         return None
-    name = str(found["after"] or found["before"])
-    owners = [own for own in (*names, user) if re.search(_owned(own), found["who"])]
+    name = str(match["after"] or match["before"])
+    owners = [own for own in (*names, user) if re.search(_owned(own), match["who"])]
     return name if owners and not is_own_name(name, user=user, names=names) else None
 
 
@@ -100,9 +100,9 @@ def own_label(line: str, *, names: Sequence[str]) -> str:
     """Return the label of a line if it is a name of the user, in upper or lower case; else an empty
     text.
     """
-    found = re.match(r"[ \t]*(?P<name>[^:\n]{1,80}): *", line)
-    is_own = found and any(normalized(found["name"]) == normalized(name) for name in names)
-    return found[0] if found and is_own else ""
+    match = re.match(r"[ \t]*(?P<name>[^:\n]{1,80}): *", line)
+    is_own = match and any(normalized(match["name"]) == normalized(name) for name in names)
+    return match[0] if match and is_own else ""
 
 
 def names_in(messages: Sequence[Message], *, user: str, names: Sequence[str]) -> tuple[str, ...]:
@@ -136,7 +136,7 @@ def attributed(
     said_by = [(message, speaker_of(finding, message, user=user, names=names)) for message in cited]
     if not any(name for _, name in said_by):
         return _of_the_user(finding, user=user, names=names)
-    others = [str(name) for each in messages if (name := _name_of(each))]
+    others = [str(name) for message in messages if (name := _name_of(message))]
     speakers = [
         name
         for message, name in said_by

@@ -11,6 +11,13 @@ from difflib import SequenceMatcher
 from functools import cache, lru_cache
 
 from palimpsest.memory.meaning.ends import is_unreal
+from palimpsest.memory.meaning.fitting import (
+    LEAST_NAMED,
+    LEAST_SHARED,
+    count_the_same,
+    in_a_label,
+    is_about,
+)
 from palimpsest.memory.meaning.reading import (
     PACKAGE,
     compiled,
@@ -19,6 +26,7 @@ from palimpsest.memory.meaning.reading import (
     naming,
     spoken,
 )
+from palimpsest.memory.times import tense_of
 from palimpsest.text.analyser import words
 from palimpsest.text.folding import folded
 from palimpsest.text.sentences import is_question
@@ -40,10 +48,17 @@ _ENDS = " \t.!,;:-()\"'"
 
 @dataclass(frozen=True, slots=True)
 class Value:
+    """A value in a text, and the text after it."""
+
     shape: str
     start: int
     end: int
     text: str
+    after: str = ""
+
+    @property
+    def place(self) -> tuple[int, int]:
+        return self.start, self.end
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +131,7 @@ def _marks() -> frozenset[str]:
 def values_of(text: str) -> list[Value]:
     """Return the days, times and numbers in a text."""
     return [
-        Value(found.lastgroup or "", found.start(), found.end(), found[0])
+        Value(found.lastgroup or "", found.start(), found.end(), found[0], text[found.end() :])
         for found in _value().finditer(text)
     ]
 
@@ -132,9 +147,9 @@ def may_move(text: str) -> bool:
 @dataclass(frozen=True, slots=True)
 class Move:
     """A sentence that gives a thing new values. `things` are the words that name it, each as a
-    phrase. `of` are the words for whom or what the thing is. If `is_marked` is false, nothing in
-    the sentence says that something has changed. `is_plain` is true for a sentence such as "my
-    deposit is 550 euros".
+    phrase. `of` are the words after "of" or "with" that belong to its name. If `is_marked` is
+    false, nothing in the sentence says that something has changed. `is_plain` is true for a
+    sentence such as "my deposit is 550 euros".
     """
 
     things: tuple[tuple[str, ...], ...]
@@ -263,17 +278,22 @@ def moved(content: str, by: Move) -> str | None:
     """Return the content with the new values in the places of its own. Return None if it is about
     another thing, or has no such values, or already has the new ones.
     """
-    own = values_of(content[:MOST])
+    own = [each for each in values_of(content[:MOST]) if not in_a_label(content, each.place)]
     named = _named(_without(content[:MOST], own))
     if not own or not named or not _is_of(by, named):
+        return None
+    if by.is_marked and tense_of(content) == "past":
         return None
     if not all(_has(content, old) for old in by.denied):
         return None
     result, changes = content, 0
     for value in reversed(own):
         new = _new_value(value, own, by)
-        if new is not None and folded(new) != folded(value.text):
-            result = result[: value.start] + new + result[value.end :]
+        if new is None or folded(new.text) == folded(value.text):
+            continue
+        least = LEAST_NAMED if by.denied else LEAST_SHARED
+        if fits(new, value, content) and is_about(by.named, content, value.place, least=least):
+            result = result[: value.start] + new.text + result[value.end :]
             changes += 1
     return result if changes else None
 
@@ -334,15 +354,21 @@ def dates_a_thing(text: str) -> bool:
 _COMPOUNDS = ("termin", "flug", "budget", "frist", "treffen", "nummer", "preis", "miete", "prufung")
 
 
-def _new_value(value: Value, own: Sequence[Value], by: Move) -> str | None:
+def fits(new: Value, old: Value, content: str) -> bool:
+    """Return whether a new value of the same shape can replace a value of the content."""
+    is_number = new.shape == "number"
+    return not is_number or count_the_same(new.text, new.after, old.text, content[old.end :])
+
+
+def _new_value(value: Value, own: Sequence[Value], by: Move) -> Value | None:
     """Return the new value that replaces this one. There is one only if each side has a single
     value of this shape.
     """
     same = [new for new in by.values if new.shape == value.shape]
     if len(same) != 1 or sum(other.shape == value.shape for other in own) != 1:
         denied = folded(value.text) in by.denied
-        return same[0].text if denied and len(same) == 1 else None
-    return same[0].text
+        return same[0] if denied and len(same) == 1 else None
+    return same[0]
 
 
 @cache
@@ -426,9 +452,12 @@ def contrasted(content: str, by: Contrast) -> str | None:
     found = re.search(rf"(?<![\w.:]){re.escape(by.old)}(?![\w])", content, re.IGNORECASE)
     if found is None or (by.old[0].isupper() and not found[0][0].isupper()):
         return None
-    left = content[: found.start()] + " " + content[found.end() :]
-    named = naming(left)
-    is_near = any(_is_like_one(word, named) for word in by.rest)
-    if not is_near and not (by.is_of_spelling and by.old[0].isupper()):
+    start, end = found.span()
+    is_spelled = by.is_of_spelling and by.old[0].isupper()
+    if not is_spelled and not (
+        by.rest and is_about(by.rest, content, (start, end), least=LEAST_NAMED)
+    ):
         return None
-    return content[: found.start()] + by.new + content[found.end() :]
+    if by.new[0] == content[max(0, start - 1)]:
+        start -= 1  # the sign of a currency
+    return content[:start] + by.new + content[end:]

@@ -212,15 +212,15 @@ def restated(said: str) -> str:
     """
     lower = said.lower()
     for pattern, by, has in _restatements():
-        if has in lower and (found := pattern.match(said)):
-            return found.expand(by)
+        if has in lower and (match := pattern.match(said)):
+            return match.expand(by)
     return said
 
 
 def after(pattern: re.Pattern[str], text: str) -> str:
     """Return the text without the match of the pattern at its beginning."""
-    found = pattern.match(text)
-    return text[found.end() :] if found else text
+    match = pattern.match(text)
+    return text[match.end() :] if match else text
 
 
 @cache
@@ -312,8 +312,8 @@ def without_times(text: str) -> str:
     if _words_of_times().isdisjoint(_FIRST.findall(text.lower())) and not _DIGIT.search(text):
         return text
     left = _SINCE.sub("", text)
-    for found in reversed(list(_times().finditer(lowered(left)))):
-        left = f"{left[: found.start()]} {left[found.end() :]}"
+    for match in reversed(list(_times().finditer(lowered(left)))):
+        left = f"{left[: match.start()]} {left[match.end() :]}"
     return " ".join(left.split()).strip(_ENDS)
 
 

@@ -25,7 +25,7 @@ from palimpsest.memory.meaning.reading import (
 )
 from palimpsest.text.analyser import words
 
-MOST_NAMED = 4  # words of statements that are compared by what they name
+MOST_NAMED = 4  # words that name something, in statements that are compared by these words
 LEAST_PLURAL = 3  # letters of a word without the ending of its plural
 MOST_VALUE = 6  # words of a value
 _LAST = re.compile(r",\s+(?:sorry|actually|i mean|instead|perdón|pardon|plutôt)$", re.IGNORECASE)
@@ -99,8 +99,8 @@ def slot_of(text: str) -> Slot | None:
     for said_so in _readings(_now().sub("", _LAST.sub("", said))):
         for number in numbers:
             phrase = _phrases()[number]
-            found = compiled(phrase.pattern).match(said_so)
-            if found and (slot := _slot(phrase, found, said_so)):
+            match = compiled(phrase.pattern).match(said_so)
+            if match and (slot := _slot(phrase, match, said_so)):
                 return slot
     return None
 
@@ -116,9 +116,9 @@ def _condition() -> re.Pattern[str]:
 
 
 def _readings(said: str) -> Iterator[str]:
-    """Yield the forms of a sentence in which a value may be found. The first form says what is
-    instead of what has changed. The second is the last clause about the user, unless a condition
-    comes before it.
+    """Yield the forms of a sentence in which a value may be found. In the first form, a sentence
+    about a change states the new value. The second is the last clause about the user, unless a
+    condition comes before it.
     """
     yield restated(said)
     joint = _clause().search(said)

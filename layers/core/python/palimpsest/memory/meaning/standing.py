@@ -17,7 +17,7 @@ from palimpsest.text.word_files import word_files
 
 LONG = 13  # words; a longer sentence names its subject
 SHORT = 12
-LEAST_NAMED = 2  # words with content in what "it" may mean
+LEAST_NAMED = 2  # words with content in the statement that "it" may refer to
 _OWN_CLAUSE = re.compile(
     r"\W*(?:i(?:['’](?:m|ve|d))?|we(?:['’](?:re|ve))?|my|our|ich|wir|mein\w*"
     r"|je|j['’]|nous|mon|ma|yo|mi)"
@@ -103,8 +103,8 @@ def _points(pattern: re.Pattern[str], text: str) -> bool:
     """Return whether the first match of a pattern refers to something that the text does
     not name.
     """
-    found = pattern.search(text)
-    return found is not None and not _is_anchored(text[: found.start()])
+    match = pattern.search(text)
+    return match is not None and not _is_anchored(text[: match.start()])
 
 
 def _is_anchored(before: str) -> bool:

@@ -150,9 +150,11 @@ class ForgetMemoriesOfSession:
         """
         topic = record.topic_key or ""
         pointer = self.memories.pointers(scope, [topic]).get(topic)
-        places = [said for said in self.memories.versions(scope, topic) if said.id == record.id]
-        gone = [said for said in places if _is_said_in(job, said)]
-        others = [said for said in places if not _is_said_in(job, said)]
+        places = [
+            version for version in self.memories.versions(scope, topic) if version.id == record.id
+        ]
+        gone = [place for place in places if _is_said_in(job, place)]
+        others = [place for place in places if not _is_said_in(job, place)]
         if not gone:
             return False
         if not others:

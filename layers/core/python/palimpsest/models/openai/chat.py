@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from palimpsest.errors import ModelFailed
-from palimpsest.models.calls import AnswersCalls, ModelCall
+from palimpsest.models.calls import AnswersCalls, ModelRequest
 from palimpsest.models.catalogue import cost, window_of
 from palimpsest.models.openai.client import (
     MAX_ANSWER_BYTES,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 TIMEOUT_SECONDS = 30.0
 
-UNKNOWN_WINDOW = 8_192
+UNKNOWN_WINDOW = 8_192  # small, so that a request to any model fits
 
 # Reasoning models count their thoughts as output.
 THINKERS = re.compile(r"(?:[a-z-]+\.)*(?:o[1-9](?:-|$)|gpt-[56]|gpt-oss|deepseek[-.]r|qwq)")
@@ -81,11 +81,11 @@ class OpenAIChatModel(AnswersCalls):
         name = model or self._model
         return max(1, (window_of(name) or self._unknown_window) - thinking_room(name))
 
-    def answer(self, call: ModelCall) -> Completion:
-        name = call.model or self._model
-        room = call.max_tokens + thinking_room(name)
-        formats = _formats(call.schema) if call.schema else ({},)
-        return self._completed(_Asked(name, call.instructions, call.text, room, formats))
+    def answer(self, request: ModelRequest) -> Completion:
+        name = request.model or self._model
+        room = request.max_tokens + thinking_room(name)
+        formats = _formats(request.schema) if request.schema else ({},)
+        return self._completed(_Asked(name, request.instructions, request.text, room, formats))
 
     def _completed(self, asked: _Asked) -> Completion:
         try:

@@ -51,9 +51,9 @@ def answered_with_context(
     context is null if it can't be read. `ahead` and `head` are those of an append, as `ReadContext`
     takes them.
     """
-    asked: dict[str, Any] = {"given": given, "newest": newest, "ahead": ahead, "head": head}
+    arguments: dict[str, Any] = {"given": given, "newest": newest, "ahead": ahead, "head": head}
     try:
-        context = context_of(service, call, scope, options, **asked)
+        context = context_of(service, call, scope, options, **arguments)
         degraded = dict.fromkeys((*done.get("degraded", ()), *context["degraded"]))
         return answered(
             {**done, "context": context, "degraded": list(degraded)},
@@ -81,21 +81,21 @@ def context_of(
     is_asked = options.compact is not None
     why_not = service.prune.compact(scope, wait=call.patience(LONGEST_WAIT)) if is_asked else None
     read = service.context
-    asked: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "max_tokens": options.max_tokens,
         "model": options.model,
         "at": options.at,
     }
     begun: dict[str, Any] = {} if is_asked else {"ahead": ahead, "head": head}
-    found = read(scope, given=given, newest=newest, **begun, **asked)
-    if is_asked and options.at is None and found.loses_turns:
-        why_not = service.prune.fold(scope, budget=found.budget, wait=call.patience(LONGEST_WAIT))
-        found = read(scope, given=given, newest=newest, **asked)
-    shown = _shown(found, _written(found, options), form=options.format)
-    use = _use(found, options.after, count=service.tokens.count)
-    shown["cache"] = _cached(found, use)
+    context = read(scope, given=given, newest=newest, **begun, **arguments)
+    if is_asked and options.at is None and context.loses_turns:
+        why_not = service.prune.fold(scope, budget=context.budget, wait=call.patience(LONGEST_WAIT))
+        context = read(scope, given=given, newest=newest, **arguments)
+    shown = _shown(context, _written(context, options), form=options.format)
+    use = _use(context, options.after, count=service.tokens.count)
+    shown["cache"] = _cached(context, use)
     if options.explain:
-        shown["trace"] = {**trace(found), "cache": cache_trace(found, use)}
+        shown["trace"] = {**trace(context), "cache": cache_trace(context, use)}
     if options.format in ("openai", "responses"):
         shown["prompt_cache_key"] = cache_key(scope)
     return {**shown, "why_not": why_not} if is_asked else shown

@@ -207,11 +207,11 @@ def extract_session(
     if extract is None:
         raise Unprocessable("There is no long-term memory here.", code="no_long_term_memory")
     scope, turns = call.session(session_id), body.max_buffer_turns
-    asked = call.made(
+    job = call.made(
         lambda _: asdict(extract(scope, if_needed=body.if_needed, max_buffer_turns=turns))
     )
-    beside = {"session_id": session_id, "armed": asked["armed"]}
-    return awaited_or_ended(service, call, asked["job_id"], wait=body.wait, beside=beside)
+    beside = {"session_id": session_id, "armed": job["armed"]}
+    return awaited_or_ended(service, call, job["job_id"], wait=body.wait, beside=beside)
 
 
 @operation("POST /v1/sessions/forget", answers={200: "JobDone | WouldForget", 202: "JobPending"})

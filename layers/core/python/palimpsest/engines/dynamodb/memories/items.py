@@ -160,7 +160,7 @@ def record_changes(record: Record) -> Attributes:
         "index_state": text(record.index_state), "body": _record_body(record), **traced(),
     }  # fmt: skip
     if record.opinions:
-        changes[OPINIONS] = {"L": [text(each) for each in record.opinions]}
+        changes[OPINIONS] = {"L": [text(opinion) for opinion in record.opinions]}
     return changes
 
 
@@ -177,20 +177,20 @@ def _source_values(source: Source) -> dict[str, Any]:
 
 
 def record_of(item: Item) -> Record:
-    found = values_of(item["body"])
-    found["source"] = source_of(found.get("source", {}))
-    found |= {
-        name: tuple(found[name])
+    values = values_of(item["body"])
+    values["source"] = source_of(values.get("source", {}))
+    values |= {
+        name: tuple(values[name])
         for name in ("keywords", "queries", "also", "draws", "rests_on")
-        if name in found
+        if name in values
     }
-    found["data"] = found["data"][0] if "data" in found else None
+    values["data"] = values["data"][0] if "data" in values else None
     return Record(
         id=name_of(item),
         version=version_of(item),
         index_state=item["index_state"]["S"],
-        opinions=tuple(each["S"] for each in item.get(OPINIONS, {"L": ()})["L"]),
-        **found,
+        opinions=tuple(opinion["S"] for opinion in item.get(OPINIONS, {"L": ()})["L"]),
+        **values,
     )
 
 
@@ -223,8 +223,8 @@ def place_attributes(epoch: int, record: Record) -> Attributes:
 
 def said_of(item: Item, record: Record) -> Record:
     """Return the record as it was said at this place."""
-    found = values_of(item["body"])
-    return replace(record, source=source_of(found.pop("source", {})), **found)
+    values = values_of(item["body"])
+    return replace(record, source=source_of(values.pop("source", {})), **values)
 
 
 def pointer_attributes(epoch: int, pointer: Pointer) -> Attributes:
@@ -233,10 +233,10 @@ def pointer_attributes(epoch: int, pointer: Pointer) -> Attributes:
 
 
 def pointer_of(item: Item) -> Pointer:
-    found = values_of(item["body"])
-    valid_from, session, seq, rank, record_id = found["order"]
-    order, current = (valid_from, session, seq, rank, record_id), found.get("record")
-    ended = found.get("ended")
+    values = values_of(item["body"])
+    valid_from, session, seq, rank, record_id = values["order"]
+    order, current = (valid_from, session, seq, rank, record_id), values.get("record")
+    ended = values.get("ended")
     return Pointer(name_of(item), current, order, version_of(item), was=current, ended=ended)
 
 
@@ -248,11 +248,11 @@ def progress_attributes(epoch: int, progress: Progress) -> Attributes:
 def progress_of(session: str, item: Item | None) -> Progress:
     if item is None:
         return Progress(session)
-    found = values_of(item["body"])
-    parked = tuple((first, last) for first, last in found["parked"])
-    waiting = tuple(found.get("waiting", ()))
+    values = values_of(item["body"])
+    parked = tuple((first, last) for first, last in values["parked"])
+    waiting = tuple(values.get("waiting", ()))
     return Progress(
-        session, through=found["through"], parked=parked, waiting=waiting, version=version_of(item)
+        session, through=values["through"], parked=parked, waiting=waiting, version=version_of(item)
     )
 
 
@@ -266,8 +266,8 @@ def line_attributes(epoch: int, line: ChunkLine) -> Attributes:
 
 
 def line_of(session: str, item: Item) -> ChunkLine:
-    found = values_of(item["body"])
-    return ChunkLine(session, records=tuple(found.pop("records")), **found)
+    values = values_of(item["body"])
+    return ChunkLine(session, records=tuple(values.pop("records")), **values)
 
 
 def mark_attributes(epoch: int, removed: list[Record]) -> Attributes:
@@ -288,14 +288,14 @@ def burial_attributes(epoch: int, burial: Burial) -> Attributes:
 
 
 def burial_of(item: Item) -> Burial:
-    found = values_of(item["body"])
-    lists = {name: tuple(found.get(name, ())) for name in _LISTS_OF_BURIAL}
+    values = values_of(item["body"])
+    lists = {name: tuple(values.get(name, ())) for name in _LISTS_OF_BURIAL}
     return Burial(
         name_of(item),
-        found["at"],
-        subject=found.get("subject", ""),
-        is_somebody=found.get("is_somebody", False),
-        stated=found.get("stated", 0),
+        values["at"],
+        subject=values.get("subject", ""),
+        is_somebody=values.get("is_somebody", False),
+        stated=values.get("stated", 0),
         **lists,
     )
 

@@ -42,8 +42,8 @@ class Generation:
 
 @dataclass(frozen=True, slots=True)
 class KnownGenerations:
-    """The stored description of the family. `dropped` has the numbers of dropped generations whose
-    items may still exist.
+    """The stored description of all generations of an index. `dropped` has the numbers of dropped
+    generations whose items may still exist.
     """
 
     version: int = 0
@@ -107,7 +107,7 @@ class IndexGenerations:
             newest = max(own, key=lambda each: each.number)
             dropped = (
                 *known.dropped,
-                *(each.number for each in known.generations if each != newest),
+                *(generation.number for generation in known.generations if generation != newest),
             )
             after = replace(known, generations=(replace(newest, is_read=True),), dropped=dropped)
             if after == known or self._replace(after):
