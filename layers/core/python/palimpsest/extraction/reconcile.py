@@ -16,7 +16,13 @@ from palimpsest.extraction.chunk import Chunk
 from palimpsest.extraction.finding import Finding
 from palimpsest.extraction.relating import Related, related
 from palimpsest.memory.ended import EndOfTopic
-from palimpsest.memory.meaning.corrections import Correction, corrected, correction_of
+from palimpsest.memory.meaning.corrections import (
+    Correction,
+    corrected,
+    correction_of,
+    is_bare_value,
+    is_signal,
+)
 from palimpsest.memory.meaning.ends import End, ends_of, is_ended
 from palimpsest.memory.meaning.frames import (
     contrasted,
@@ -34,6 +40,7 @@ from palimpsest.memory.times import moment_of
 from palimpsest.text.sentences import is_question
 
 MOST_ENDED = 4  # most records that one statement ends
+MOST_BESIDES = 3  # characters beside a value that is a whole message
 ALLERGY = "allergy_"
 MOST_ENDS = 12  # of one step
 Known = Callable[[], Sequence[Record]]
@@ -213,7 +220,8 @@ def _order(statement: Statement, rank: int) -> Order:
 
 def _ends(finding: Finding, statement: Statement, rank: int, state: _Known) -> bool:
     """Whether the statement says that something ended, and a known record ends by it."""
-    found = ends_of(finding.content) if statement.type in ("fact", "event") else ()
+    said = _unlabelled(finding.content, statement)
+    found = ends_of(said) if statement.type in ("fact", "event") else ()
     if not found:
         return False
     order = _order(statement, rank)
@@ -232,14 +240,18 @@ def _ended_here(found: Sequence[End], statement: Statement, state: _Known) -> tu
     places = [
         place
         for place, (_, other, _) in enumerate(state.statements)
-        if other.topic_key != (statement.topic_key or "") and is_ended(_draft(other), found)
+        if other.topic_key != (statement.topic_key or "")
+        and is_ended(_draft(other), found)
+        and set(found).isdisjoint(ends_of(other.content))
     ][-MOST_ENDED:]
     return places, len(places)
 
 
 def _is_ended(record: Record, found: Sequence[End], statement: Statement, order: Order) -> bool:
     is_other_topic = record.topic_key is None or record.topic_key != statement.topic_key
-    return is_other_topic and record.order < order and is_ended(record, found)
+    if not is_other_topic or record.order >= order or not is_ended(record, found):
+        return False
+    return set(found).isdisjoint(ends_of(record.content))  # else it says the same
 
 
 def _draft(statement: Statement) -> Record:
@@ -261,9 +273,9 @@ def _corrects(
     finding: Finding, statement: Statement, rank: int, chunk: Chunk, state: _Known
 ) -> bool:
     """Whether the statement corrects another one. If so, the other one is corrected."""
-    found = correction_of(finding.content)
+    found = correction_of(_unlabelled(finding.content, statement))
     seq = max(finding.seqs)
-    if found is None or (found.old is None and not found.is_meant and _asked(seq, chunk)):
+    if found is None or not (found.old or found.is_meant or _may_correct(finding, seq, chunk)):
         return False
     for place in _likely_places(found, seq, chunk, state):
         other_finding, other, its_rank = state.statements[place]
@@ -280,6 +292,31 @@ def _corrects(
             state.statements.append((replace(finding, content=content), right, rank))
             return True
     return False
+
+
+def _may_correct(finding: Finding, seq: int, chunk: Chunk) -> bool:
+    """Whether a value without a word that corrects ("Seven.") may correct one. It does not answer a
+    question, and the message begins with it or with a word that corrects. A longer message that
+    begins with a number after the assistant's rather speaks of what the assistant said.
+    """
+    heard = _heard(chunk)
+    said = text_of(heard[seq].chat).strip()
+    own = (finding.quote or finding.content).strip()
+    before, found, after = said.partition(own)
+    if not found or _asked(seq, chunk):
+        return False
+    if before.strip():
+        return is_signal(before)
+    is_reply = is_bare_value(own) and len(after) > MOST_BESIDES
+    earlier = [one for one in heard if one < seq]
+    return not is_reply or not earlier or heard[max(earlier)].role == "user"
+
+
+def _unlabelled(content: str, statement: Statement) -> str:
+    """A content without the name of its speaker before it."""
+    label, mark, said = content.partition(": ")
+    is_speaker = bool(mark) and label.casefold() == (statement.speaker or "").casefold()
+    return said if is_speaker else content
 
 
 def _changes(finding: Finding, statement: Statement, rank: int, state: _Known) -> bool:
@@ -312,7 +349,7 @@ def _new_contents(statement: Statement) -> Sequence[Change]:
     """The ways in which a statement may change another one."""
     if statement.type not in ("fact", "event"):
         return ()
-    text = statement.content
+    text = _unlabelled(statement.content, statement)
     ways: list[Change] = [partial(contrasted, by=each) for each in contrasts_of(text)]
     move = move_of(text) if may_move(text) else None
     return [*ways, partial(moved, by=move)] if move is not None else ways

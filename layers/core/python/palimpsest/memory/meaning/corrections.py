@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
 
+from palimpsest.memory.meaning.frames import values_of
 from palimpsest.memory.meaning.reading import (
     PACKAGE,
     after,
@@ -122,7 +123,7 @@ def correction_of(text: str) -> Correction | None:
     if starred:
         new = (starred["new"] or starred["other"]).split(",")[0]
         return Correction(new.strip(_ENDS), is_meant=False)
-    if _is_bare_value(text):
+    if is_bare_value(text):
         return Correction(text.strip(_ENDS), is_meant=False)
     if not may_correct(text) or text.count(" ") >= 3 * MOST_WORDS or "?" in text:
         return _spelled(text)
@@ -161,7 +162,7 @@ def _bare_value() -> re.Pattern[str]:
     )
 
 
-def _is_bare_value(text: str) -> bool:
+def is_bare_value(text: str) -> bool:
     """Whether the text is only a day, a time or a number. Right after a statement with another such
     value it is a correction.
     """
@@ -272,11 +273,20 @@ def _correction(match: re.Match[str]) -> Correction | None:
     new = _signal().sub(" ", new).strip(_ENDS) or new
     said = (groups.get("old") or "").strip(_ENDS)
     old = _last_signals().sub("", said).strip(_ENDS) or said or None
-    if not _is_value(new) or (old is not None and is_signal(old)):
+    if not _is_value(new) or (old is not None and not _is_replaceable(old, new)):
         return None
     if old is not None and _is_dated(old) and not _is_dated(after(_weak(), new)):
         return None
     return Correction(new, old)
+
+
+def _is_replaceable(old: str, new: str) -> bool:
+    """Whether the new value can stand for the old one: both are days, times or numbers, or neither
+    is, and the old one names something.
+    """
+    if is_signal(old) or all(word in function_words() for word in words(old)):
+        return False
+    return bool(values_of(old)) == bool(values_of(new))
 
 
 def _is_value(text: str) -> bool:
@@ -407,7 +417,7 @@ def _value(content: str, new: str) -> tuple[int, int] | None:
 
 def _names(tokens: list[re.Match[str]], new: str) -> tuple[int, int] | None:
     """The last run of capitalized words. The first word of the content does not count."""
-    if not new[0].isupper():
+    if not new[0].isupper() or _number().match(new.split(maxsplit=1)[0]):
         return None
     run: list[re.Match[str]] = []
     for token in reversed(tokens[1:]):

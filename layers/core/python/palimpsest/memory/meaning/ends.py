@@ -44,6 +44,8 @@ _PRONOUNS = frozenset(
     {"it", "that", "this", "them", "those", "him", "her", "das", "es", "ihn", "lo"}
 )
 LONGEST = 12  # words that name something: a longer record says more than what ends
+MAINLY = 0.2  # of a record's words, if what ends is not among its first words
+ONES = frozenset({"one", "ones", "two", "both"})  # alone they name nothing
 PLAINLY = 0.6  # of a record's words, where a denial says nothing of a change
 USER: Final = frozenset({"", "user"})
 OF_WHOLE: Final = frozenset({"died", "thing", "denial"})
@@ -206,6 +208,8 @@ def _ends_of(clause: str, before: str, numbers: Sequence[int]) -> list[End]:
         groups = match.groupdict()
         named = " ".join(groups.get(group) or "" for group in GROUPS).strip()
         meant = naming(before if _PRONOUN.match(named) else named)
+        if (meant and ONES.issuperset(meant)) or named.startswith("off "):
+            continue  # "we sold one", "I dropped off my laptop"
         end = End(cue.kind, cue.about, meant, named)
         ends += [end] if end.words or end.about else []
         shorter = naming(_without_tail(named)) if cue.kind in MAY_HAVE_A_TAIL else ()
@@ -251,10 +255,13 @@ def _ends(end: End, record: Record) -> bool:
     if not all(is_meant_by(word, named) for word in end.words):
         return _denies_value(end, record)
     share = sum(is_meant_by(word, end.words) for word in named) / len(named)
-    return end.kind != "plain" or share >= PLAINLY
+    if end.kind == "plain":
+        return share >= PLAINLY
+    return share >= MAINLY or all(is_meant_by(word, named[:MOST_SAID]) for word in end.words)
 
 
 _WORD = re.compile(r"\w+")
+_GOES = re.compile(r"(?i)\b(?:i|we|you|they|to) leave\b|\bsick of\b")  # it names no absence
 
 
 def _is_of_kind(end: End, topic: str, content: str) -> bool:
@@ -285,6 +292,8 @@ def _is_about(end: End, topic: str, record: Record) -> bool:
     if topic in TOPICS.get(end.about, ()):
         return (record.subject or "") in USER or end.about == "partner"
     if end.about not in OF_A_CLASS or record.type == "instruction" or not is_own(record):
+        return False
+    if _GOES.search(record.content):
         return False
     return any(end.about in classes(word) for word in naming(record.content)[:MOST_SAID])
 

@@ -5,7 +5,7 @@ another sentence gives one of them a new value.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
@@ -17,19 +17,27 @@ from palimpsest.memory.meaning.reading import (
     is_alike,
     is_meant_by,
     naming,
+    shared,
     spoken,
 )
-from palimpsest.text.analyser import words
+from palimpsest.text.analyser import function_words, words
 from palimpsest.text.folding import folded
+from palimpsest.text.language import language_of
 from palimpsest.text.sentences import is_question
 from palimpsest.text.triggers import lowered, word_set
 from palimpsest.text.word_files import filled_words
 
 MOST = 300  # characters of a sentence that is read
+SPANISH = "es"
 SHORT = 7  # most blanks of a text that only dates a thing
 ALIKE = 0.8  # of two spellings of one name
 MOST_OLD = 4  # words of a value that is denied
 MOST_THINGS = 3  # words after "my" that may name what has the value
+SAYS_ONE_THING = 4  # most words that name something in a content that says only one thing
+LEAST_NEAR = 0.34  # of the words of a clause that must be of the thing that changes
+_BREAK = re.compile(
+    r"[,;:.!?()\u2013\u2014]+(?:\s|$)|\s[(\u2013\u2014-]|\s(?:and|und|et|y|but|aber)\s"
+)
 _PLAIN = re.compile(
     r"(?i)^\W*(?:my|our|mein\w*|unser\w*|mon|ma|notre|mi|nuestr\w+) .{2,40}"
     r" (?:is|are|ist|sind|est|es)\b"
@@ -242,8 +250,14 @@ def _things(text: str, *, is_marked: bool) -> Iterator[tuple[str, ...]]:
     for number, match in enumerate(found):
         is_agent = number + 1 < len(found) and _list("moves").search(match["thing"])
         phrase = tuple(_until_a_verb(match["thing"]))
-        if phrase and not is_agent and (match[0] or is_marked):
+        is_time = bool(phrase) and bool(_time_noun().fullmatch(phrase[0]))
+        if phrase and not is_agent and not is_time and (match[0] or is_marked):
             yield phrase
+
+
+@cache
+def _time_noun() -> re.Pattern[str]:
+    return compiled(f"(?:{shared('time_nouns')})s?")
 
 
 def _until_a_verb(thing: str) -> Iterator[str]:
@@ -264,13 +278,29 @@ def moved(content: str, by: Move) -> str | None:
         return None
     if not all(_has(content, old) for old in by.denied):
         return None
+    about = {word for thing in by.things for word in thing} | set(by.named)
     result, changes = content, 0
     for value in reversed(own):
         new = _new_value(value, own, by)
-        if new is not None and folded(new) != folded(value.text):
+        is_new = new is not None and folded(new) != folded(value.text)
+        if new is not None and is_new and _is_near(content, value.start, value.end, about):
             result = result[: value.start] + new + result[value.end :]
             changes += 1
     return result if changes else None
+
+
+def _is_near(content: str, start: int, end: int, about: Collection[str]) -> bool:
+    """Whether the clause around a place of a content is about what these words name. A short
+    content has only one thing to say.
+    """
+    if len(naming(content)) <= SAYS_ONE_THING:
+        return True
+    begin = max((found.end() for found in _BREAK.finditer(content, 0, start)), default=0)
+    after = _BREAK.search(content, end)
+    clause = f"{content[begin:start]} {content[end : after.start() if after else len(content)]}"
+    named, others = naming(clause), list(about)
+    near = sum(is_meant_by(word, others) for word in named)
+    return near > 0 and near >= LEAST_NEAR * len(named)
 
 
 def _named(text: str) -> Sequence[str]:
@@ -362,7 +392,8 @@ def contrasts_of(text: str) -> tuple[Contrast, ...]:
     for match in (*_but().finditer(plain), *_contrast().finditer(plain)):
         old, given = match["old"].strip(_ENDS), _without_now(match["new"].strip(_ENDS))
         is_plain = match.re is _contrast() and _is_plain_denial(match)
-        for each in [] if is_plain or _list("no_more").search(old) else _olds(old):
+        is_denial = is_plain or _list("no_more").search(old) or _denies_a_thing(match)
+        for each in [] if is_denial else _olds(old):
             new = _counterpart(given, each)
             if new and folded(new) != folded(each):
                 left = plain.replace(each, " ").replace(new, " ")
@@ -383,14 +414,28 @@ def _is_plain_denial(match: re.Match[str]) -> bool:
     return not is_clear and not values_of(match["old"])
 
 
+def _denies_a_thing(match: re.Match[str]) -> bool:
+    """Whether an English "no" says that there is none of something: "38 degrees, no wind"."""
+    mark = match.string[match.start("old") - 4 : match.start("old")].casefold()
+    old = match["old"].strip(_ENDS)
+    if not mark.endswith("no ") or values_of(old) or old[:1].isupper():
+        return False
+    return language_of(words(match.string)) != SPANISH
+
+
 def _olds(old: str) -> list[str]:
     """What may be the old value in the words after a denial: all of it, or without its first
-    words.
+    words, as long as it names something.
     """
     parts = old.split()
     if len(parts) > MOST_OLD + 1:
         return []
-    return [" ".join(parts[start:]) for start in range(len(parts))]
+    every = [" ".join(parts[start:]) for start in range(len(parts))]
+    return [each for each in every if values_of(each) or not _is_empty(each)]
+
+
+def _is_empty(text: str) -> bool:
+    return all(word in function_words() for word in words(text))
 
 
 def _counterpart(given: str, old: str) -> str | None:
@@ -420,6 +465,7 @@ def contrasted(content: str, by: Contrast) -> str | None:
     left = content[: found.start()] + " " + content[found.end() :]
     named = naming(left)
     is_near = any(_is_like_one(word, named) for word in by.rest)
+    is_near = is_near and _is_near(content, found.start(), found.end(), by.rest)
     if not is_near and not (by.is_of_spelling and by.old[0].isupper()):
         return None
     return content[: found.start()] + by.new + content[found.end() :]
