@@ -14,7 +14,7 @@ from benchmarks.truth.long_talks import conversations, counted, right_changes
 
 TALKS = list(conversations(is_odd=True))[::3]
 """Some of the conversations that the learned relation was not trained on."""
-MOST_WRONG = 0.04  # changes a message
+MOST_WRONG = 0.01  # changes a message
 
 
 def test_long_conversations_change_little_that_is_still_so() -> None:
@@ -37,4 +37,4 @@ def test_a_relation_that_ends_whatever_is_known_is_seen(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(reconcile, "related", ends_the_newest)
     found = counted(next(one for one in TALKS if one.id == "trip"))
-    assert len(found.wrong) > 10 * MOST_WRONG * found.messages
+    assert len(found.wrong) > 40 * MOST_WRONG * found.messages

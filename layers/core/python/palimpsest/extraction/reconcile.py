@@ -275,7 +275,7 @@ def _corrects(
     """Whether the statement corrects another one. If so, the other one is corrected."""
     found = correction_of(_unlabelled(finding.content, statement))
     seq = max(finding.seqs)
-    if found is None or not (found.old or found.is_meant or _may_correct(finding, seq, chunk)):
+    if found is None or (found.old is None and not _may_correct(finding, found, seq, chunk)):
         return False
     for place in _likely_places(found, seq, chunk, state):
         other_finding, other, its_rank = state.statements[place]
@@ -294,18 +294,22 @@ def _corrects(
     return False
 
 
-def _may_correct(finding: Finding, seq: int, chunk: Chunk) -> bool:
-    """Whether a value without a word that corrects ("Seven.") may correct one. It does not answer a
-    question, and the message begins with it or with a word that corrects. A longer message that
+def _may_correct(finding: Finding, found: Correction, seq: int, chunk: Chunk) -> bool:
+    """Whether a correction that does not say what was wrong corrects something. After a question of
+    its own message it says what was asked. Without a word that corrects ("Seven."), it does not
+    answer a question, and its message begins with it or with such a word. A longer message that
     begins with a number after the assistant's rather speaks of what the assistant said.
     """
     heard = _heard(chunk)
     said = text_of(heard[seq].chat).strip()
     own = (finding.quote or finding.content).strip()
-    before, found, after = said.partition(own)
-    if not found or _asked(seq, chunk):
+    before, is_there, after = said.partition(own)
+    before = before.strip()
+    if found.is_meant or before.endswith("?"):
+        return not before.endswith("?")
+    if not is_there or _asked(seq, chunk):
         return False
-    if before.strip():
+    if before:
         return is_signal(before)
     is_reply = is_bare_value(own) and len(after) > MOST_BESIDES
     earlier = [one for one in heard if one < seq]

@@ -273,11 +273,23 @@ def _correction(match: re.Match[str]) -> Correction | None:
     new = _signal().sub(" ", new).strip(_ENDS) or new
     said = (groups.get("old") or "").strip(_ENDS)
     old = _last_signals().sub("", said).strip(_ENDS) or said or None
-    if not _is_value(new) or (old is not None and not _is_replaceable(old, new)):
+    if not _is_value(new) or new.startswith("I ") or _is_one_thing(match):
+        return None
+    if old is not None and not _is_replaceable(old, new):
         return None
     if old is not None and _is_dated(old) and not _is_dated(after(_weak(), new)):
         return None
     return Correction(new, old)
+
+
+def _is_one_thing(match: re.Match[str]) -> bool:
+    """Whether nothing stands between the two values, so that they are rather one: "not flat white".
+    Days, numbers and names need nothing between them.
+    """
+    groups = match.groupdict()
+    old, new = groups.get("old") or "", groups["new"]
+    between = match.string[match.end("old") : match.start("new")] if old else "-"
+    return between == " " and not values_of(new) and not new[:1].isupper()
 
 
 def _is_replaceable(old: str, new: str) -> bool:

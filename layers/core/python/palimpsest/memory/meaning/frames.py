@@ -418,7 +418,8 @@ def _denies_a_thing(match: re.Match[str]) -> bool:
     """Whether an English "no" says that there is none of something: "38 degrees, no wind"."""
     mark = match.string[match.start("old") - 4 : match.start("old")].casefold()
     old = match["old"].strip(_ENDS)
-    if not mark.endswith("no ") or values_of(old) or old[:1].isupper():
+    begins = old[:1].isupper() or any(each.start == 0 for each in values_of(old))
+    if not mark.endswith("no ") or begins:
         return False
     return language_of(words(match.string)) != SPANISH
 
