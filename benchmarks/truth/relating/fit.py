@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_matrix, hstack  # type: ignore[import-not-found] # of its environment
+from scipy.sparse import csr_matrix, hstack  # type: ignore[import-untyped] # of its environment
 from sklearn.linear_model import LogisticRegression  # type: ignore[import-not-found] # of its environment
 
 LEAST_OFTEN = 3  # statements that have a word
