@@ -108,8 +108,8 @@ bench: setup ## Measure costs, growth, recall, throughput, cold start and sizes 
 storm: setup ## Let users talk while everything goes wrong, and judge what was kept (ARGS="--minutes 60 --write")
 	@$(PYTHON) -m benchmarks.storm $(ARGS)
 
-load: setup ## Ramp up calls against any endpoint to its knee: URL=https://… (key: PALIMPSEST_KEY)
-	@$(PYTHON) -m benchmarks.load.knee '$(URL)' $(ARGS)
+load: setup ## Ramp up calls to an endpoint's knee: URL=https://… (key: PALIMPSEST_KEY), or else a local stack's
+	@$(PYTHON) -m benchmarks.load.knee $(if $(URL),'$(URL)') $(ARGS)
 
 train: setup ## Train recall's ranker on our labelled sets, and judge it on what was left out (ARGS=--judge: only that)
 	@$(PYTHON) -m benchmarks.retrieval.ranking.train $(ARGS)

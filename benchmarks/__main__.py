@@ -104,14 +104,14 @@ class Run:
 
 
 def main() -> None:
-    asked = arguments()
+    options = arguments()
     try:
-        dataset = load(asked.set)
+        dataset = load(options.set)
     except UnusableDataset as error:
         sys.exit(str(error))
     with place() as at:
-        run = Run(at, dataset, quick=asked.quick, commit=asked.beside)
-        names = asked.names or list(run.benchmarks)
+        run = Run(at, dataset, quick=options.quick, commit=options.beside)
+        names = options.names or list(run.benchmarks)
         unknown = set(names) - set(run.benchmarks)
         if unknown:
             sys.exit(
@@ -124,11 +124,11 @@ def main() -> None:
         for name in names:
             tables = list(_measured(name, run.benchmarks[name]))
             if goes_into_results(
-                asked
+                options
             ):  # at once: a benchmark that fails costs none of those before it
                 report.amend(where, tables)
             every += tables
-    if not goes_into_results(asked):
+    if not goes_into_results(options):
         return
     if set(names) == set(run.benchmarks):
         report.write(where, every)

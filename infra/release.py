@@ -30,10 +30,12 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 
 def version() -> str:
     """Return the version, which library and client share. Raises `SystemExit` if they differ."""
-    found = {tomllib.loads(file.read_text())["project"]["version"] for file in (LIBRARY, CLIENT)}
-    if len(found) != 1:
-        raise SystemExit(f"Library and client have different versions: {', '.join(sorted(found))}.")
-    return str(found.pop())
+    versions = {tomllib.loads(file.read_text())["project"]["version"] for file in (LIBRARY, CLIENT)}
+    if len(versions) != 1:
+        raise SystemExit(
+            f"Library and client have different versions: {', '.join(sorted(versions))}."
+        )
+    return str(versions.pop())
 
 
 def is_trial(release: str) -> bool:
@@ -43,10 +45,10 @@ def is_trial(release: str) -> bool:
 def notes(release: str, changelog: str) -> str:
     """Return the section of the changelog about the release. Raises `SystemExit` if it has none."""
     title = "Unreleased" if is_trial(release) else rf"{re.escape(release)} - \d{{4}}-\d\d-\d\d"
-    found = re.search(rf"^## {title}\n+(.+?)(?=^## |\Z)", changelog, re.MULTILINE | re.DOTALL)
-    if found is None:
+    match = re.search(rf"^## {title}\n+(.+?)(?=^## |\Z)", changelog, re.MULTILINE | re.DOTALL)
+    if match is None:
         raise SystemExit(f"CHANGELOG.md has no section `## {release} - <date>` with changes.")
-    return found[1].strip() + "\n"
+    return match[1].strip() + "\n"
 
 
 def check(release: str, *, changes: str, fixtures: Path = FIXTURES) -> None:

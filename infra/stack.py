@@ -19,7 +19,7 @@ from infra.config import Choices, Stage, stack_name, tenant_jobs_at_once
 from infra.parts.accepted import accept
 from infra.parts.bedrock import grant_chat, grant_invoking, grant_reranking
 from infra.parts.canary import Canary
-from infra.parts.contents import ADD, EXPORTS, LIST, PASSING, READ, REMOVE, REVIEWS, Contents
+from infra.parts.contents import ADD, CALLS, EXPORTS, LIST, PASSING, READ, REMOVE, REVIEWS, Contents
 from infra.parts.http_api import HttpFront, asking
 from infra.parts.layers import Layers
 from infra.parts.monitoring import Monitoring
@@ -66,7 +66,7 @@ GOES_BACK_ON = ("ServerErrors", "Latency", "DeadLetters", "Parked", "StreamLag",
 """The alarms on which a canary goes back."""
 REQUEST_SECONDS = 29  # the HTTP API itself gives up after 30
 LINES = {"summarize": Line(seconds=90), "extract": Line(seconds=90), "sweep": Line(seconds=90)}
-INDEXING = {"embed": Line(seconds=60, batch=10, receives=50), "reindex": Line(seconds=90)}
+INDEXING = {"embed": Line(seconds=60, batch=10, receives=480), "reindex": Line(seconds=90)}
 """Queues of a stage with a search index. `embed` tries again for hours while the index or its model
 is unavailable.
 """
@@ -275,6 +275,7 @@ class Palimpsest(Stack):
         self.contents.grant(memories.role, READ, ADD, LIST)
         self.contents.grant(memories.role, REMOVE, under=EXPORTS)
         self.contents.grant(memories.role, REMOVE, under=REVIEWS)
+        self.contents.grant(memories.role, REMOVE, under=CALLS)
         self.search.grant(memories.role, makes_indexes=False)
         return memories
 
@@ -293,10 +294,11 @@ class Palimpsest(Stack):
     def _add_workers(self) -> None:
         """Add the functions that streams, queues and the schedule start."""
         self._add_dispatch()
-        variables = ("TENANTS_TABLE", "SESSIONS_TABLE", *CHATTING, "MODELS")
+        variables = ("TENANTS_TABLE", "SESSIONS_TABLE", "CONTENTS_BUCKET", *CHATTING, "MODELS")
         summarize = self._worker("summarize", *variables, memory_mb=512, layers=self._layers.models)
         self.tables.grant_tenants(summarize.role)
         self.tables.grant(summarize.role, self.tables.sessions, READS, WRITES)
+        self.contents.grant(summarize.role, ADD, REMOVE, LIST, under=CALLS)
         self._add_extract()
         if self.search.url:
             self._add_embed()
@@ -346,6 +348,7 @@ class Palimpsest(Stack):
             indexes=["by_created"],
         )
         self.contents.grant(extract.role, READ, REMOVE, LIST, under=PASSING)
+        self.contents.grant(extract.role, ADD, REMOVE, under=CALLS)
 
     def _add_embed(self) -> None:
         """Add the function that keeps the search index up to date. It marks records as indexed and

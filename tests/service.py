@@ -18,8 +18,9 @@ from palimpsest.conversations.session import Head
 from palimpsest.errors import PalimpsestError
 from palimpsest.jobs.attempts import MAX_TRIES
 from palimpsest.jobs.events import Changed, Happened, JobNotice
+from palimpsest.jobs.handling import Router
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.steps import RestartSteps, Router, UserSteps
+from palimpsest.jobs.steps import RestartSteps, UserSteps
 from palimpsest.memory.ports import Expiries, Owners
 from palimpsest.memory.record import Record
 from palimpsest.models.ports import ChatModel, JsonModel, Reranker, Space
@@ -30,7 +31,7 @@ from palimpsest.service.parts import Models, Stores
 from palimpsest.service.service import Service as UseCases
 from palimpsest.tenants.settings import TenantSettings
 from palimpsest.vectors.ports import VectorStore
-from palimpsest.wiring.engines import graph_engine
+from palimpsest.wiring.stores import graph_engine
 from palimpsest.wiring.sweep import wire_sweep
 from palimpsest.wiring.workers import wire_extraction, wire_summarize
 from palimpsest_local.embedded.index import EmbeddedIndex

@@ -111,31 +111,31 @@ def _peer(peer: Peer, place: Place, *, sizes: Sequence[int], seconds: float) -> 
     print(f"  {peer.title}", file=sys.stderr, flush=True)
     title = f"{peer.title} ({peer.versions.partition(',')[0].rpartition(' ')[2]})"
     try:
-        found = _measured(peer, place, sizes=sizes, seconds=seconds)
+        figures = _measured(peer, place, sizes=sizes, seconds=seconds)
     except RuntimeError as error:
         return Line(title, {}, {}, {}, (f"{peer.title}: {peer.note}. {error}.",))
-    by_size: dict[int, Any] = {int(size): of for size, of in found["sizes"].items()}
+    by_size: dict[int, Any] = {int(size): of for size, of in figures["sizes"].items()}
     few = {
         size: of["append"]["calls"]
         for size, of in by_size.items()
         if of["append"]["calls"] < ROUNDS
     }
-    said = [f"{peer.title} ({peer.versions}): {peer.note}."]
-    if found["stopped"]:
-        said.append(f"Stopped: {found['stopped']}.")
-    said += [f"At {size:,} messages {calls} appends were measured." for size, calls in few.items()]
+    notes = [f"{peer.title} ({peer.versions}): {peer.note}."]
+    if figures["stopped"]:
+        notes.append(f"Stopped: {figures['stopped']}.")
+    notes += [f"At {size:,} messages {calls} appends were measured." for size, calls in few.items()]
     return Line(
         title,
         append={size: of["append"]["cpu"] + of["append"]["engine"] for size, of in by_size.items()},
         read={size: of["read"]["cpu"] + of["read"]["engine"] for size, of in by_size.items()},
         turn={size: round(of["bytes"]) for size, of in by_size.items()},
-        notes=(" ".join(said),),
+        notes=(" ".join(notes),),
     )
 
 
 def _measured(peer: Peer, place: Place, *, sizes: Sequence[int], seconds: float) -> dict[str, Any]:
     with home(peer, place) as folder:
-        told = {
+        order = {
             "task": "growth",
             "place": folder,
             "sizes": sizes,
@@ -143,4 +143,4 @@ def _measured(peer: Peer, place: Place, *, sizes: Sequence[int], seconds: float)
             "seconds": seconds,
             "engine": place.engine if peer.module == "langchain_dynamodb" else None,
         }
-        return asked(python_of(peer), peer.module, told, place=place, seconds=4 * seconds + 60)
+        return asked(python_of(peer), peer.module, order, place=place, seconds=4 * seconds + 60)

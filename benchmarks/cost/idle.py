@@ -50,7 +50,7 @@ class Month:
         polls = max(0, self.queues * POLLERS * POLLS_A_MINUTE * 60 * HOURS - FREE_POLLS)
         reads = AWS_PRICES["lambda_requests"] + SHARDS / 2 * AWS_PRICES["dynamodb_reads"]
         return {
-            "dashboard": DASHBOARD * sum(each > FREE_METRICS for each in self.metrics),
+            "dashboard": DASHBOARD * sum(metric > FREE_METRICS for metric in self.metrics),
             "alarms": ALARM * max(0, self.alarms - FREE_ALARMS),
             "encryption key": KEY * self.keys,
             "polling of queues": polls * AWS_PRICES["sqs_requests"] / 1e6,
@@ -65,21 +65,22 @@ class Month:
 def month_of(resources: Resources) -> Month:
     """Count the parts in a template."""
     kinds: dict[str, list[Mapping[str, Any]]] = {}
-    for each in resources.values():
-        kinds.setdefault(each["Type"], []).append(each.get("Properties", {}))
+    for resource in resources.values():
+        kinds.setdefault(resource["Type"], []).append(resource.get("Properties", {}))
     mappings = kinds.get("AWS::Lambda::EventSourceMapping", [])
     rules = [
-        each
-        for each in kinds.get("AWS::Events::Rule", [])
-        if each.get("ScheduleExpression") == "rate(1 minute)"
+        rule
+        for rule in kinds.get("AWS::Events::Rule", [])
+        if rule.get("ScheduleExpression") == "rate(1 minute)"
     ]
     return Month(
         metrics=tuple(
-            _metrics(each["DashboardBody"]) for each in kinds.get("AWS::CloudWatch::Dashboard", [])
+            _metrics(dashboard["DashboardBody"])
+            for dashboard in kinds.get("AWS::CloudWatch::Dashboard", [])
         ),
-        alarms=sum(_metrics_of_alarm(each) for each in kinds.get("AWS::CloudWatch::Alarm", [])),
+        alarms=sum(_metrics_of_alarm(alarm) for alarm in kinds.get("AWS::CloudWatch::Alarm", [])),
         keys=len(kinds.get("AWS::KMS::Key", [])),
-        queues=sum("StartingPosition" not in each for each in mappings),
+        queues=sum("StartingPosition" not in mapping for mapping in mappings),
         rounds=len(rules) * 60 * HOURS,
     )
 
@@ -91,7 +92,7 @@ def _metrics(body: Any) -> int:
     text = (
         body
         if isinstance(body, str)
-        else "".join(each if isinstance(each, str) else "x" for each in body["Fn::Join"][1])
+        else "".join(part if isinstance(part, str) else "x" for part in body["Fn::Join"][1])
     )
     widgets = json.loads(text)["widgets"]
     named = [line for widget in widgets for line in widget.get("properties", {}).get("metrics", ())]
@@ -99,7 +100,7 @@ def _metrics(body: Any) -> int:
 
 
 def _metrics_of_alarm(alarm: Mapping[str, Any]) -> int:
-    return sum("MetricStat" in each for each in alarm.get("Metrics", ())) or 1
+    return sum("MetricStat" in query for query in alarm.get("Metrics", ())) or 1
 
 
 def templates(folder: Path) -> dict[str, Resources]:
@@ -117,7 +118,7 @@ def templates(folder: Path) -> dict[str, Resources]:
 
 def table() -> Table:
     with tempfile.TemporaryDirectory() as folder:
-        months = {stage: month_of(found) for stage, found in templates(Path(folder)).items()}
+        months = {stage: month_of(counts) for stage, counts in templates(Path(folder)).items()}
     parts = {stage: month.parts for stage, month in months.items()}
     rows = [[name, *(f"{parts[stage][name]:.2f}" for stage in STAGES)] for name in parts["prod"]]
     rows.append(["all", *(f"{months[stage].dollars:.2f}" for stage in STAGES)])

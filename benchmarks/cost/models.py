@@ -72,9 +72,13 @@ def answer(asked: Mapping[str, Any]) -> str:
     """
     text = asked["messages"][-1]["content"]
     conversation = text.rpartition("<conversation>")[2]
-    if said := _SAID.findall(conversation) if "response_format" in asked else []:
+    if sentences := _SAID.findall(conversation) if "response_format" in asked else []:
         return json.dumps(
-            {"memories": [_memory(int(number), unescape(words)) for number, words in said[::EVERY]]}
+            {
+                "memories": [
+                    _memory(int(number), unescape(words)) for number, words in sentences[::EVERY]
+                ]
+            }
         )
     return " ".join(text.split()[:SUMMARY_WORDS])
 
@@ -98,20 +102,20 @@ def tokens_of(
     recorded: Iterable[tuple[float, Request]], spans: Sequence[Span]
 ) -> dict[str, Tokens]:
     """Return the tokens by stage. A request belongs to the stage during whose call it came."""
-    found: dict[str, Tokens] = {}
+    tokens: dict[str, Tokens] = {}
     for moment, request in recorded:
         stage = next(stage for stage, begun, ended in spans if begun <= moment <= ended)
         used = _tokens(request.body)
-        found[stage] = found.get(stage, Tokens(used.model)) + used
-    return found
+        tokens[stage] = tokens.get(stage, Tokens(used.model)) + used
+    return tokens
 
 
 def _tokens(body: Mapping[str, Any]) -> Tokens:
     if "input" in body:
         return Tokens(body["model"], 1, sum(map(_count, body["input"])))
-    told = [message["content"] for message in body["messages"]]
-    told += [json.dumps(body["response_format"])] if "response_format" in body else []
-    return Tokens(body["model"], 1, sum(map(_count, told)), _count(answer(body)))
+    texts = [message["content"] for message in body["messages"]]
+    texts += [json.dumps(body["response_format"])] if "response_format" in body else []
+    return Tokens(body["model"], 1, sum(map(_count, texts)), _count(answer(body)))
 
 
 def _count(text: str) -> int:

@@ -75,8 +75,8 @@ def tables(place: Place, *, quick: bool) -> list[Table]:
     if missing := builtin_models.install():
         raise RuntimeError(missing)
     turns = QUICK_TURNS if quick else TURNS
-    said = list(_turns(turns))
-    return [_table(place, said, has_model=has_model) for has_model in (False, True)]
+    rows = list(_turns(turns))
+    return [_table(place, rows, has_model=has_model) for has_model in (False, True)]
 
 
 def _table(place: Place, turns: Sequence[tuple[str, str, str]], *, has_model: bool) -> Table:
@@ -150,7 +150,7 @@ def _row(stage: str, count: Mapping[str, float], tokens: Tokens | None, scale: f
     counted = [used[name] * scale for name in names]
     read, written = (tokens.tokens_in, tokens.tokens_out) if tokens else (0, 0)
     dollars = [aws * scale, models * scale, (aws + models) * scale]
-    return [stage, *(round(each) for each in counted), round(read * scale), round(written * scale),
+    return [stage, *(round(number) for number in counted), round(read * scale), round(written * scale),
             round(logged * scale / 1e3), *dollars]  # fmt: skip
 
 
@@ -167,13 +167,13 @@ def authorized(requests: float) -> float:
 def memory_of(function: str) -> int:
     """Return the memory of a function in MB, as the stack configures it."""
     source = (paths.PROJECT / "infra" / "stack.py").read_text()
-    found = re.search(
+    match = re.search(
         rf'_(?:function|worker)\(\s*"{function}",(?:[^()]|\([^()]*\))*?memory_mb=(\w+)', source
     )
-    if found is None:
+    if match is None:
         raise RuntimeError(f"the stack says no memory of {function}")
-    named = re.search(rf"^{found[1]} = (\d+)", source, re.MULTILINE)
-    return int(named[1] if named else found[1])
+    named = re.search(rf"^{match[1]} = (\d+)", source, re.MULTILINE)
+    return int(named[1] if named else match[1])
 
 
 def _turns(count: int) -> Iterator[tuple[str, str, str]]:
@@ -210,7 +210,7 @@ def _counted(
         if has_model:
             _boto("ssm", aws).put_parameter(Name=KEY, Value="benchmark", Type="SecureString")
         embedding = OPENAI if has_model else BUILTIN
-        told = {
+        tokens = {
             **environment(place),
             "PYTHONPATH": str(npm.ENGINES),
             "SESSIONS_TABLE": sessions_table(place.endpoint),
@@ -229,11 +229,11 @@ def _counted(
             "SEARCH_URL": (Path(folder) / "index.sqlite").as_uri(),
             **{f"{name.upper()}_QUEUE_URL": url for name, url in queues.items()},
         }
-        asked = {"turns": turns, "window": WINDOW, **_pollers(told)}
+        counts = {"turns": turns, "window": WINDOW, **_pollers(tokens)}
         done = subprocess.run(
             [sys.executable, "-m", "benchmarks.cost.turns"],
-            input=json.dumps(asked),
-            env=told,
+            input=json.dumps(counts),
+            env=tokens,
             cwd=paths.PROJECT,
             check=False,
             capture_output=True,

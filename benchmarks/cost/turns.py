@@ -55,15 +55,17 @@ class Service:
         key = (
             f"{stage}-{self.counts[stage]['http_api_requests']:.0f}" if stage == "append" else None
         )
-        given = event(method, path, body, key=key)
-        answer = self._invoke(stage, "sessions" if by_sessions else "memories", given, meter=meter)
+        request = event(method, path, body, key=key)
+        answer = self._invoke(
+            stage, "sessions" if by_sessions else "memories", request, meter=meter
+        )
         while self._follow(meter):
             pass
         return body_of(answer)
 
     def _follow(self, meter: Meter) -> bool:
         """Do one round of the work in streams and queues. Return whether there was any."""
-        found = False
+        is_found = False
         for stream in self._streams:
             records = stream.read()
             for start in range(0, len(records), self._batch):
@@ -74,10 +76,10 @@ class Service:
                     meter=meter,
                 )
             self.counts["dispatch"]["sqs_requests"] += len(records)  # a message each
-            found |= bool(records)
+            is_found |= bool(records)
         for name, queue in self._queues.items():
-            found |= self._work(name, queue["url"], queue["batch"], meter=meter)
-        return found
+            is_found |= self._work(name, queue["url"], queue["batch"], meter=meter)
+        return is_found
 
     def _work(self, name: str, url: str, batch: int, *, meter: Meter) -> bool:
         told = self._sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=batch)
@@ -85,13 +87,14 @@ class Service:
         if not messages:
             return False
         failed = self._invoke(
-            name, name, {"Records": [_sqs_record(each) for each in messages]}, meter=meter
+            name, name, {"Records": [_sqs_record(message) for message in messages]}, meter=meter
         )
         if failed["batchItemFailures"]:
             raise RuntimeError(f"{name} failed: {failed}")
-        for each in messages:
-            self._sqs.delete_message(QueueUrl=url, ReceiptHandle=each["ReceiptHandle"])
-        self.counts[name]["sqs_requests"] += 2  # a receive and a delete of the batch
+        for message in messages:
+            self._sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+        # a receive and a delete of the batch, and a worker hides each message as it begins
+        self.counts[name]["sqs_requests"] += 2 + len(messages)
         return True
 
     def _invoke(self, stage: str, function: str, given: Mapping[str, Any], *, meter: Meter) -> Any:
@@ -137,7 +140,9 @@ class _Stream:
         self._at = answer.get("NextShardIterator", self._at)
         records = [json.loads(json.dumps(record, default=str)) for record in answer["Records"]]
         return [
-            record for record in records if any(matches(record, each) for each in self._filters)
+            record
+            for record in records
+            if any(matches(record, pattern) for pattern in self._filters)
         ]
 
 
@@ -146,11 +151,11 @@ def matches(record: Mapping[str, Any], pattern: Mapping[str, Any]) -> bool:
     has a list of texts, one of which must be its value.
     """
     for name, wanted in pattern.items():
-        found = record.get(name)
+        value = record.get(name)
         if isinstance(wanted, Mapping):
-            if not isinstance(found, Mapping) or not matches(found, wanted):
+            if not isinstance(value, Mapping) or not matches(value, wanted):
                 return False
-        elif found not in wanted:
+        elif value not in wanted:
             return False
     return True
 

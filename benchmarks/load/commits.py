@@ -32,14 +32,14 @@ def tree_of(commit: str) -> Iterator[Path]:
 
     Raises `SystemExit` for a commit that this repository does not have.
     """
-    found = _git("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}").stdout.strip()
-    if not found:
+    commit_id = _git("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}").stdout.strip()
+    if not commit_id:
         sys.exit(f"This repository has no commit {commit}.")
-    beside = paths.BUILD / "beside" / found[:12]
+    beside = paths.BUILD / "beside" / commit_id[:12]
     tree = beside / "tree"
     _git("worktree", "remove", "--force", str(tree))  # a run before this one was stopped
     shutil.rmtree(tree, ignore_errors=True)
-    made = _git("worktree", "add", "--quiet", "--force", "--detach", str(tree), found)
+    made = _git("worktree", "add", "--quiet", "--force", "--detach", str(tree), commit_id)
     if made.returncode:
         sys.exit(made.stderr)
     (beside / "build").mkdir(exist_ok=True)

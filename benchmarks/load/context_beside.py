@@ -39,8 +39,8 @@ def table(caller: Caller, *, rounds: int) -> Table:
     for _ in range(WARM):
         _once(next(turns))
     measured = [_once(next(turns)) for _ in range(rounds)]
-    middle = {name: statistics.median(one[name] for one in measured) for name in measured[0]}
-    ratio = statistics.median(one[TOGETHER] / one[APPEND] for one in measured)
+    middle = {name: statistics.median(run[name] for run in measured) for name in measured[0]}
+    ratio = statistics.median(run[TOGETHER] / run[APPEND] for run in measured)
     assert ratio <= MOST, f"an append with its context takes {ratio:.2f} appends; ms: {middle}"
     return Table(
         "What a context adds to an append",
@@ -67,7 +67,7 @@ def _rows(middle: Mapping[str, float]) -> Iterator[Sequence[Cell]]:
 
 
 def _once(calls: Mapping[str, Call]) -> dict[str, float]:
-    """The milliseconds of each call."""
+    """Return the milliseconds of each call."""
     costs: dict[str, Cost] = {}
     for name, call in calls.items():
         time.sleep(REST)
@@ -76,7 +76,7 @@ def _once(calls: Mapping[str, Call]) -> dict[str, float]:
 
 
 def _turns(caller: Caller) -> Iterator[Mapping[str, Call]]:
-    """The calls of one turn after the other, in an order that changes."""
+    """Yield the calls of one turn after the other, in an order that changes."""
     user = f"user-{uuid.uuid4().hex}"
     facts = [
         {"type": "fact", "content": f"Colleague {number} has desk {number * 7}"}

@@ -154,7 +154,9 @@ def _events(name: str) -> list[dict[str, Any]]:
             [{"role": "user", "content": text}]
             for text in ("May I work from home?", "And from abroad?")
         )
-        return [event("POST", path, {"user_id": "sarah", "messages": said}) for said in messages]
+        return [
+            event("POST", path, {"user_id": "sarah", "messages": message}) for message in messages
+        ]
     if name == "memories":
         path = f"/v1/users/{uuid.uuid4().hex}/memories"
         return [

@@ -85,10 +85,10 @@ class Conversation:
         another kind of call.
         """
         body, number = self._next()
-        given = event(
+        request = event(
             "POST", f"{self._path}/messages", body, key=f"key-{number:032d}" if keyed else None
         )
-        return Call("append with a key" if keyed else "append", partial(self._function, given))
+        return Call("append with a key" if keyed else "append", partial(self._function, request))
 
     def library_append(self) -> Call:
         from palimpsest.conversations.drafts import Draft
@@ -100,12 +100,12 @@ class Conversation:
 
     def items(self, prefix: str, *, limit: int) -> list[Any]:
         """Return the newest items of one kind, with all attributes."""
-        found = self._function.client.query(
+        pages = self._function.client.query(
             TableName=os.environ["SESSIONS_TABLE"], Limit=limit, ScanIndexForward=False,
             KeyConditionExpression="pk = :pk AND begins_with(sk, :kind)",
             ExpressionAttributeValues={":pk": {"S": f"{TENANT}#{self.id}"}, ":kind": {"S": prefix}},
         )  # fmt: skip
-        return list(found["Items"])
+        return list(pages["Items"])
 
     @property
     def _scope(self) -> Any:
@@ -209,5 +209,5 @@ def _readings(function: Function, talk: Conversation) -> dict[str, Reading]:
 def _bytes(talk: Conversation) -> dict[str, float]:
     """Return the mean bytes of an item of each kind, including keys and attribute names."""
     kinds = {"head": "head", "settings": "settings", "message": "m#", "key": "k#"}
-    found = {kind: talk.items(prefix, limit=SAMPLE) for kind, prefix in kinds.items()}
-    return {kind: sum(map(item_bytes, items)) / len(items) for kind, items in found.items()}
+    samples = {kind: talk.items(prefix, limit=SAMPLE) for kind, prefix in kinds.items()}
+    return {kind: sum(map(item_bytes, items)) / len(items) for kind, items in samples.items()}

@@ -55,7 +55,7 @@ def table(dataset: Dataset) -> Table:
 def _engines() -> Iterator[dict[str, Make]]:
     """Yield functions that each make an empty index under a name of its own, by engine."""
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
-        found: dict[str, Make] = {
+        engines: dict[str, Make] = {
             "embedded": lambda name, model: EmbeddedIndex(
                 Path(folder) / name, space=model.space if model else None
             )
@@ -63,10 +63,10 @@ def _engines() -> Iterator[dict[str, Make]]:
         if opensearch.missing() is None:
             opensearch.install()
             client = connected(stack.enter_context(opensearch.running()), seconds=PATIENCE)
-            found["opensearch"] = lambda name, model: OpenSearchIndex(
+            engines["opensearch"] = lambda name, model: OpenSearchIndex(
                 client, family=name, space=model.space if model else None
             )
-        yield found
+        yield engines
 
 
 def _indexed(dataset: Dataset, index: SearchIndex, embedder: Embedder | None) -> tuple[int, float]:

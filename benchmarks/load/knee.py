@@ -1,9 +1,10 @@
 """Calls an endpoint at rising rates until it falls behind, and draws latency against rate.
 
-python -m benchmarks.load.knee URL [--most 200] [--seconds 10] [--out FOLDER]
+python -m benchmarks.load.knee [URL] [--most 200] [--seconds 10] [--out FOLDER] [--write]
 
-The key is read from `PALIMPSEST_KEY`, and must have the scope `write`. Calls begin at the planned
-times, whether or not earlier calls have ended, so that a slow endpoint is not spared.
+The key is read from `PALIMPSEST_KEY`, and must have the scope `write`. Without a URL, a local stack
+is started for the measurement. Calls begin at the planned times, whether or not earlier calls have
+ended, so that a slow endpoint is not spared.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from benchmarks.chart import BLUE, GREEN, INK, ORANGE, Panel, drawing, rounded, text
-from benchmarks.report import Table, for_terminal
+from benchmarks.load.local_stack import running
+from benchmarks.report import Table, as_markdown, for_terminal, load, machine
 from infra import paths
 
 FIRST_RATE, GROWTH = 2.0, 1.5
@@ -35,7 +37,10 @@ SLOW = 5  # times the first latency
 KEPT_UP = 0.9  # of the planned rate
 FAILED = 0.01
 PATIENCE = 30
+WARM_CALLS, WARM_AT_ONCE = 64, 16
+"""The calls before the first rate on a local stack, which starts a process for each call at once."""
 WIDTH, HEIGHT = 760, 340
+PAGES = paths.PROJECT / "docs" / "measurements"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +105,7 @@ def measured(
         due = begun + number / rate
         time.sleep(max(0.0, due - time.perf_counter()))
         waiting.append(pool.submit(timed, due))
-    results = [each.result() for each in waiting]
+    results = [task.result() for task in waiting]
     times = sorted(took for took, _ in results)
     return Step(
         rate=rate,
@@ -148,11 +153,11 @@ class Turns:
 
 def table(steps: Sequence[Step]) -> Table:
     rows = [[step.rate, step.achieved, step.median, step.p95, step.failed] for step in steps]
-    found = knee(steps)
+    limit = knee(steps)
     last = (
         "The endpoint did not keep up at any rate."
-        if found is None
-        else (f"The endpoint keeps up with {found.rate:g} calls a second.")
+        if limit is None
+        else (f"The endpoint keeps up with {limit.rate:g} calls a second.")
     )
     columns = ("calls a second", "answered", "median, ms", "95 of 100, ms", "failed")
     return Table("Appends with their contexts, at rising rates", columns, rows, (last,))
@@ -167,33 +172,70 @@ def svg(steps: Sequence[Step]) -> str:
     parts += [text(panel.x(s.rate), 288, f"{s.rate:g}", anchor="middle") for s in steps]
     parts.append(text(WIDTH / 2, 312, "calls a second", anchor="middle", fill=INK))
     parts += [text(90, 332, "median", fill=BLUE), text(150, 332, "95 of 100", fill=ORANGE)]
-    found = knee(steps)
-    if found is not None:
-        place = panel.x(found.rate)
+    limit = knee(steps)
+    if limit is not None:
+        place = panel.x(limit.rate)
         parts.append(f'<path d="M{place} 40V270" stroke="{GREEN}" stroke-dasharray="4 3"/>')
         parts.append(text(place + 4, 52, "the knee", fill=GREEN))
     return drawing(WIDTH, HEIGHT, parts, title="Latency against rate")
+
+
+def page(steps: Sequence[Step], *, seconds: float) -> str:
+    """Return the page about the local stack."""
+    return f"""# Load
+
+Figures of decision [143](../adr/0143-a-storm.md).
+
+`make load` without a URL starts a local stack and calls it at rising rates. A call appends a message and gets its context. It is one of
+256 conversations of one user. Each rate is held for {seconds:g} seconds, and calls begin at their planned times, whether or not earlier calls have
+ended. The stack falls behind when it answers less than {KEPT_UP:.0%} of the calls in time, when 95 of 100 calls take {SLOW} times as long as at
+the first rate, or when more than {FAILED:.0%} of the calls fail.
+
+![Latency against rate](load.svg)
+
+{as_markdown(table(steps))}
+{machine()}, load {load()}.
+
+The local AWS runs on the same processors as the functions and the caller. So these figures are of this machine. Only a run against a deployed
+service shows how much that one bears.
+"""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.load.knee", description=(__doc__ or "").splitlines()[0]
     )
-    parser.add_argument("url", help="the address of the service, without /v1")
+    parser.add_argument("url", nargs="?", default="", help="of the service, without /v1")
     parser.add_argument("--most", type=float, default=200, help="the highest rate (default: 200)")
     parser.add_argument("--seconds", type=float, default=10, help="of each rate (default: 10)")
     parser.add_argument(
         "--out", type=Path, default=paths.BUILD / "load", help="folder of the picture"
     )
+    parser.add_argument("--write", action="store_true", help="write the local stack's page in docs")
     parsed = parser.parse_args()
-    key = os.environ.get("PALIMPSEST_KEY", "")
-    if not parsed.url.startswith(("http://", "https://")) or not key:
-        raise SystemExit("Name the service and a key: PALIMPSEST_KEY=pal_… make load URL=https://…")
-    steps = ramp(Turns(parsed.url.rstrip("/"), key), most=parsed.most, seconds=parsed.seconds)
+    if parsed.write and parsed.url:
+        raise SystemExit("The page in docs is about the local stack: leave the URL out.")
+    steps = _steps(parsed.url.rstrip("/"), most=parsed.most, seconds=parsed.seconds)
     print(for_terminal(table(steps)))
-    parsed.out.mkdir(parents=True, exist_ok=True)
-    (parsed.out / "load.svg").write_text(svg(steps))
-    print(f"The picture is {parsed.out / 'load.svg'}")
+    folder = PAGES if parsed.write else parsed.out
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "load.svg").write_text(svg(steps))
+    if parsed.write:
+        (folder / "load.md").write_text(page(steps, seconds=parsed.seconds))
+    print(f"The picture is {folder / 'load.svg'}")
+
+
+def _steps(url: str, *, most: float, seconds: float) -> list[Step]:
+    if not url:
+        with running() as stack:
+            turns = Turns(stack.url, stack.key)
+            with ThreadPoolExecutor(WARM_AT_ONCE) as pool:
+                list(pool.map(lambda _: turns(), range(WARM_CALLS)))
+            return ramp(turns, most=most, seconds=seconds)
+    key = os.environ.get("PALIMPSEST_KEY", "")
+    if not url.startswith(("http://", "https://")) or not key:
+        raise SystemExit("Name the service and a key: PALIMPSEST_KEY=pal_… make load URL=https://…")
+    return ramp(Turns(url, key), most=most, seconds=seconds)
 
 
 if __name__ == "__main__":

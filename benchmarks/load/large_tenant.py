@@ -32,8 +32,8 @@ def table(at: Place, *, sessions: int) -> Table:
     store = DynamoDbSessions(
         name, endpoint=at.endpoint, meter=lambda _, used: units.append(used["CapacityUnits"])
     )
-    found, costs = _listed(store, at)
-    assert found == expected, "the list is out of order or incomplete"
+    listed, costs = _listed(store, at)
+    assert listed == expected, "the list is out of order or incomplete"
     page = typical(costs)
     rows = [
         [
@@ -71,12 +71,12 @@ def table(at: Place, *, sessions: int) -> Table:
 def _largest(name: str, endpoint: str) -> int:
     """Return how many sessions the fullest partition of the list has."""
     client: Any = boto3.client("dynamodb", endpoint_url=endpoint)
-    found = client.get_paginator("scan").paginate(TableName=name, IndexName="by_user")
-    return max(Counter(item[BUCKET]["S"] for page in found for item in page["Items"]).values())
+    pages = client.get_paginator("scan").paginate(TableName=name, IndexName="by_user")
+    return max(Counter(item[BUCKET]["S"] for page in pages for item in page["Items"]).values())
 
 
 def _listed(store: DynamoDbSessions, at: Place) -> tuple[list[str], list[Cost]]:
-    found: list[str] = []
+    sessions: list[str] = []
     costs: list[Cost] = []
     after = None
     while True:
@@ -86,8 +86,8 @@ def _listed(store: DynamoDbSessions, at: Place) -> tuple[list[str], list[Cost]]:
             ),  # type: ignore[misc]
             engine=at.engine,
         )
-        found += page.sessions
+        sessions += page.sessions
         costs.append(cost)
         after = page.after
         if after is None:
-            return found, costs
+            return sessions, costs

@@ -197,8 +197,8 @@ def _appends(caller: Caller) -> Callable[[], Any]:
 
 def _contexts(caller: Caller) -> Callable[[], Any]:
     path = f"/v1/sessions/{uuid.uuid4().hex}"
-    said = [{"role": role, "content": "We may."} for role in ("user", "assistant") * (KEPT // 2)]
-    caller("POST", f"{path}/messages", {"user_id": "sarah", "messages": said})
+    chats = [{"role": role, "content": "We may."} for role in ("user", "assistant") * (KEPT // 2)]
+    caller("POST", f"{path}/messages", {"user_id": "sarah", "messages": chats})
     return lambda: caller("GET", f"{path}/context")
 
 
@@ -209,8 +209,8 @@ def _recalls(caller: Caller, *, rerank: bool = True) -> Callable[[], Any]:
         for number in range(KEPT)
     ]
     caller("POST", f"/v1/users/{user}/memories", {"memories": facts})
-    asked = {"query": "Which desk has colleague 5?", "rerank": rerank}
-    return lambda: caller("POST", f"/v1/users/{user}/recall", asked)
+    body = {"query": "Which desk has colleague 5?", "rerank": rerank}
+    return lambda: caller("POST", f"/v1/users/{user}/recall", body)
 
 
 def _freshness(stack: Stack, *, rounds: int) -> Table:
@@ -222,8 +222,8 @@ def _freshness(stack: Stack, *, rounds: int) -> Table:
     rows: list[list[Cell]] = [
         [
             stage,
-            round(statistics.median(one[stage] for one in found)),
-            round(max(one[stage] for one in found)),
+            round(statistics.median(run[stage] for run in found)),
+            round(max(run[stage] for run in found)),
         ]
         for stage in stages
     ]
@@ -262,7 +262,7 @@ def _one(caller: Caller, number: int) -> dict[str, float]:
 
     recall = f"/v1/users/{user}/recall"
     first = caller("POST", recall, {"query": f"Who likes {word}?"})["memories"]
-    assert any(word in one["content"] for one in first), "what was just said is not found"
+    assert any(word in memory["content"] for memory in first), "what was just said is not found"
     times = {"found by recall, from the table": passed()}
     job = caller("POST", f"{session}/extract", {})["job_id"]
     search = f"/v1/users/{user}/memories/search"

@@ -85,11 +85,11 @@ class Outcome:
         acknowledged.
         """
         places = {text: number for number, text in enumerate(self.stored)}
-        found = (
+        seqs = (
             [places[text] for text in texts if text in places]
             for texts in self.acknowledged.values()
         )
-        return sum(order == sorted(order) for order in found)
+        return sum(order == sorted(order) for order in seqs)
 
 
 def ours(place: Place, *, course: Course) -> Outcome:
@@ -151,10 +151,12 @@ def _row(title: str, outcome: Outcome) -> list[Cell]:
 
 
 def _outcome(python: str, module: str, where: str, place: Place, course: Course) -> Outcome:
-    told = {"place": where, "session": SESSION}
-    asked(python, module, {"task": "begin", **told}, place=place, seconds=60)
-    shares = _run(python, module, told, place, course)
-    stored = asked(python, module, {"task": "everything", **told}, place=place, seconds=60)["texts"]
+    order = {"place": where, "session": SESSION}
+    asked(python, module, {"task": "begin", **order}, place=place, seconds=60)
+    shares = _run(python, module, order, place, course)
+    stored = asked(python, module, {"task": "everything", **order}, place=place, seconds=60)[
+        "texts"
+    ]
     refused: Counter[str] = Counter()
     acknowledged: dict[str, Sequence[str]] = {}
     waited: list[float] = []

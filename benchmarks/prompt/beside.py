@@ -82,19 +82,19 @@ def configurations(budget: int, *, whole: bool) -> list[Beside]:
     for title, blocks in (("all blocks", "documented"), ("facts block alone", "facts")):
         for insert in ("system", "user"):
             name = f"LlamaIndex, {title}, insert_method {insert}"
-            told = {"blocks": blocks, "insert": insert, "limit": limit}
-            made.append(Beside(name, LLAMA_INDEX, told))
+            settings = {"blocks": blocks, "insert": insert, "limit": limit}
+            made.append(Beside(name, LLAMA_INDEX, settings))
     for title, search in (("store search", True), ("all memories", False)):
         name = f"LangGraph, trim_messages, {title}"
         made.append(Beside(name, LANGGRAPH, {"limit": budget, "search": search}))
-    told = {"limit": budget, "history": True}
-    return [*made, Beside("mem0, its prompt and the conversation", MEM0, told)]
+    settings = {"limit": budget, "history": True}
+    return [*made, Beside("mem0, its prompt and the conversation", MEM0, settings)]
 
 
 def without_the_conversation(budget: int) -> Beside:
     """Return the configuration with the prompt of mem0's README."""
-    told = {"limit": budget, "history": False}
-    return Beside("mem0, its prompt as documented: no conversation", MEM0, told)
+    settings = {"limit": budget, "history": False}
+    return Beside("mem0, its prompt as documented: no conversation", MEM0, settings)
 
 
 def measured(beside: Beside, *, budget: int, turns: int) -> Measured:
@@ -104,10 +104,10 @@ def measured(beside: Beside, *, budget: int, turns: int) -> Measured:
     print(f"  {beside.name}", file=sys.stderr, flush=True)
     python = python_of(beside.peer)
     with tempfile.TemporaryDirectory(prefix="prompt-") as folder:
-        told = json.dumps({"turns": turns, "folder": folder, **beside.told})
+        order = json.dumps({"turns": turns, "folder": folder, **beside.told})
         module = f"{__package__}.peers.{beside.peer.module}"
         done = subprocess.run(
-            [str(python), "-m", module, told],
+            [str(python), "-m", module, order],
             check=False,
             capture_output=True,
             text=True,
@@ -140,7 +140,7 @@ def _environment(folder: str) -> dict[str, str]:
 
 def _token_tables() -> str:
     """Return the folder of the rank tables, under the names that tiktoken looks for."""
-    found = find_spec(RANKS_PACKAGE)
-    if found is None or found.origin is None:
+    spec = find_spec(RANKS_PACKAGE)
+    if spec is None or spec.origin is None:
         raise RuntimeError("the token tables are not installed: run make setup")
-    return str(Path(found.origin).parent)
+    return str(Path(spec.origin).parent)

@@ -46,10 +46,10 @@ class Palimpsest:
 
     def _learn(self, values: Iterable[tuple[str, str]]) -> None:
         for topic, value in values:
-            said = Statement(
+            statement = Statement(
                 "fact", conversation.statement(topic, value), topic=topic, importance=0.7
             )
-            self._service.remember(self._owner, [said])
+            self._service.remember(self._owner, [statement])
         self._work()
         self._clock.advance(SECONDS)
 

@@ -207,8 +207,8 @@ def main() -> None:
     parser.add_argument("--alone", action="store_true", help="without the other libraries")
     options = parser.parse_args()
     print(f"{machine()}, load average {load()}\n")
-    for each in tables(options.turns, alone=options.alone):
-        print(for_terminal(each), end="\n\n")
+    for table in tables(options.turns, alone=options.alone):
+        print(for_terminal(table), end="\n\n")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from palimpsest.models.tiktoken_counter import TiktokenCounter
 from palimpsest.recall.search import Mode
 from palimpsest.service.parts import Models, Stores
 from palimpsest.service.service import Service
-from palimpsest.wiring.engines import graph_engine
+from palimpsest.wiring.stores import graph_engine
 from palimpsest_local.stores.jobs import LocalJobs, LocalKeyedCalls
 from palimpsest_local.stores.memories import LocalMemories
 from palimpsest_local.stores.state import State
@@ -40,37 +40,33 @@ class FrontDoor:
             method == "POST" and path.endswith("/context")
         )
         app = self._sessions if is_of_sessions else self._memories
-        given = event(method, path, body, tenant=TENANT.tenant)
-        return body_of(app(given, LambdaContext()))
+        request = event(method, path, body, tenant=TENANT.tenant)
+        return body_of(app(request, LambdaContext()))
 
     def recall(self, user: str, question: str, *, rerank: bool = True) -> list[Found]:
         """Return what all retrievers find together. Raises `AssertionError` if one of them could
         not search.
         """
-        asked = {
-            "query": question,
-            "k": MOST,
-            "rerank": rerank and self._place.reranker is not None,
-        }
-        answer = self("POST", f"/v1/users/{user}/recall", asked)
+        body = {"query": question, "k": MOST, "rerank": rerank and self._place.reranker is not None}
+        answer = self("POST", f"/v1/users/{user}/recall", body)
         while "reranker" in answer["degraded"]:
-            answer = self("POST", f"/v1/users/{user}/recall", asked)  # it has read more meanwhile
+            answer = self("POST", f"/v1/users/{user}/recall", body)  # it has read more meanwhile
         assert answer["degraded"] == [], f"degraded: {answer['degraded']}"
         return self._found(answer["memories"])
 
     def search(self, user: str, question: str, *, mode: Mode) -> list[Found]:
         """Return what one retriever finds alone."""
-        asked = {"query": question, "k": MOST, "mode": mode}
-        return self._found(self("POST", f"/v1/users/{user}/memories/search", asked)["memories"])
+        body = {"query": question, "k": MOST, "mode": mode}
+        return self._found(self("POST", f"/v1/users/{user}/memories/search", body)["memories"])
 
     def _found(self, told: Sequence[Mapping[str, Any]]) -> list[Found]:
         return [
             Found(
-                self._place.names(one["source"]["session_id"], one["source"]["seqs"]),
-                is_record=one["type"] != "message",
-                is_outdated=one["outdated_by"] is not None,
+                self._place.names(memory["source"]["session_id"], memory["source"]["seqs"]),
+                is_record=memory["type"] != "message",
+                is_outdated=memory["outdated_by"] is not None,
             )
-            for one in told
+            for memory in told
         ]
 
 

@@ -167,8 +167,10 @@ def context(door: FrontDoor, dataset: Dataset) -> Callable[[int, int], object]:
             "/v1/sessions",
             {"session_id": f"context-{size}", "user_id": f"user-{size}", "memory": memory},
         )
-        said = [{"role": role, "content": "What about that?"} for role in ("user", "assistant") * 3]
-        door("POST", f"{path}/messages", {"messages": said})
+        chats = [
+            {"role": role, "content": "What about that?"} for role in ("user", "assistant") * 3
+        ]
+        door("POST", f"{path}/messages", {"messages": chats})
         return path
 
     session = cache(begun)
@@ -218,16 +220,16 @@ def crowd(dataset: Dataset, *, endpoint: str, quick: bool) -> list[Table]:
 
 
 def _crowded(name: str, engine: Engine, dataset: Dataset, foreigners: int) -> list[Cell]:
-    asked = [(question.user, question.question) for question in dataset.questions[:ROUNDS]]
+    calls = [(question.user, question.question) for question in dataset.questions[:ROUNDS]]
     before, alone = (
         scored(dataset, partial(engine.door.recall, rerank=False)),
-        [_timed(engine, *each) for each in asked],
+        [_timed(engine, *call) for call in calls],
     )
     add_foreigners(dataset, engine.place.index, foreigners)
     time.sleep(REFRESH_SECONDS)
     after, crowded = (
         scored(dataset, partial(engine.door.recall, rerank=False)),
-        [_timed(engine, *each) for each in asked],
+        [_timed(engine, *call) for call in calls],
     )
     assert abs(before.recall[10] - after.recall[10]) <= SAME, "foreigners changed what is found"
     first, then = statistics.median(alone), statistics.median(crowded)
@@ -270,8 +272,8 @@ def _fill(
     words, lengths = _vocabulary(dataset), _lengths(dataset)
     texts = (" ".join(chance.choices(words, k=chance.choice(lengths))) for _ in range(count))
     names = (
-        record_id(tenant=scope.tenant, user=scope.user, kind="fact", content=str(each))
-        for each in range(count)
+        record_id(tenant=scope.tenant, user=scope.user, kind="fact", content=str(number))
+        for number in range(count)
     )
     documents = (
         Document(name, "fact", text, version=1, created_at=number, vector=next(vectors))
@@ -286,13 +288,13 @@ def in_tables(dataset: Dataset, *, endpoint: str, quick: bool) -> Table:
     reads more than its limit.
     """
     sizes = QUICK_SIZES if quick else SIZES
-    asked = [question.question for question in dataset.questions[:ROUNDS]]
+    texts = [question.question for question in dataset.questions[:ROUNDS]]
     spent: Counter[str] = Counter()
 
     def meter(operation: str, consumed: Any) -> None:
         spent["requests"] += 1
-        for each in consumed if isinstance(consumed, list) else [consumed]:
-            spent["read" if operation in READS else "written"] += each["CapacityUnits"]
+        for capacity in consumed if isinstance(consumed, list) else [consumed]:
+            spent["read" if operation in READS else "written"] += capacity["CapacityUnits"]
 
     index = DynamoDbIndex(search_table(endpoint), "", space=None, endpoint=endpoint, meter=meter)
     index.prepare()
@@ -302,12 +304,12 @@ def in_tables(dataset: Dataset, *, endpoint: str, quick: bool) -> Table:
         spent.clear()
         _fill(dataset, index, scope, size, random.Random(size), vectors=repeat(None))
         written = spent["written"] / size
-        index.by_words(scope, asked[0], k=50)
+        index.by_words(scope, texts[0], k=50)
         spent.clear()
         begun = time.process_time()
-        taken = [_taken(partial(index.by_words, scope, question, k=50)) for question in asked]
-        cpu = (time.process_time() - begun) * 1e3 / len(asked)
-        units, requests = spent["read"] / len(asked), spent["requests"] / len(asked)
+        taken = [_taken(partial(index.by_words, scope, question, k=50)) for question in texts]
+        cpu = (time.process_time() - begun) * 1e3 / len(texts)
+        units, requests = spent["read"] / len(texts), spent["requests"] / len(texts)
         assert units <= MOST_UNITS, (
             f"a question by words reads {units:.0f} units among {size} documents"
         )
@@ -321,7 +323,7 @@ def in_tables(dataset: Dataset, *, endpoint: str, quick: bool) -> Table:
     )  # fmt: skip
     notes = (
         (
-            f"{len(asked)} questions of the labelled set; documents of the set's words, as long as its "
+            f"{len(texts)} questions of the labelled set; documents of the set's words, as long as its "
             f"messages."
         ),
         "Tables on dynoxide, on the same machine: its own work is in the times, and not in the CPU.",

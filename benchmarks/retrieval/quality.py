@@ -103,11 +103,11 @@ class PatientReranker:
 
     def scores(self, question: str, texts: Sequence[str], *, until: float) -> Sequence[float]:
         with self._lock:
-            asked = (question, *texts)
-            if asked not in self._scores:
+            pair = (question, *texts)
+            if pair not in self._scores:
                 read = partial(self._reranker.scores, question, texts, until=math.inf)
-                self._scores[asked] = parallel.begin(read).result()
-            return self._scores[asked]
+                self._scores[pair] = parallel.begin(read).result()
+            return self._scores[pair]
 
 
 @cache
@@ -130,12 +130,12 @@ def stored(dataset: Dataset, endpoint: str) -> Iterator[Mapping[str, Engine]]:
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         index: SearchIndex = EmbeddedIndex(Path(folder) / "index.sqlite", space=space)
         place = Place(dataset, index=index, embedder=vectors, reranker=reranker())
-        found = {"embedded": Engine(place, place)}
+        engines = {"embedded": Engine(place, place)}
         if space is not None:
             tables = search_table(endpoint), vectors_table(space.dimension, endpoint)
             index = DynamoDbIndex(*tables, space=space, endpoint=endpoint, region="us-east-1")
             place = Place(dataset, index=index, embedder=vectors, reranker=reranker())
-            found["dynamodb"] = Engine(place, place)
+            engines["dynamodb"] = Engine(place, place)
         if opensearch.missing() is None:
             opensearch.install()
             client = connected(stack.enter_context(opensearch.running()), seconds=PATIENCE)
@@ -147,10 +147,10 @@ def stored(dataset: Dataset, endpoint: str) -> Iterator[Mapping[str, Engine]]:
                 stores=tables_on(endpoint),
                 reranker=reranker(),
             )
-            found["opensearch"] = Engine(place, FrontDoor(place))
-        for engine in found.values():
+            engines["opensearch"] = Engine(place, FrontDoor(place))
+        for engine in engines.values():
             engine.place.store(settle=lambda: time.sleep(REFRESH_SECONDS))
-        yield found
+        yield engines
 
 
 def tables(dataset: Dataset, *, endpoint: str) -> list[Table]:
@@ -201,7 +201,7 @@ def _notes(dataset: Dataset, engines: Mapping[str, Engine]) -> tuple[str, ...]:
     )
     vectors = embedder()
     made_by = vectors.space.model if vectors else "none, the model could not be had"
-    asked = (
+    notes = (
         f"Vectors: {made_by}. The embedded index and dynoxide's, as DynamoDB, are asked"
         " through the library, OpenSearch through the API, with its tables on dynoxide."
     )
@@ -221,7 +221,7 @@ def _notes(dataset: Dataset, engines: Mapping[str, Engine]) -> tuple[str, ...]:
     if "opensearch" not in engines:
         agreement = f"OpenSearch was not measured: {opensearch.missing()}."
     halves = "The threshold was chosen on the conversations of every other user; those of the others were held out."
-    return size, asked, order, meaning, agreement, halves
+    return size, notes, order, meaning, agreement, halves
 
 
 def _cells(scores: Scores) -> list[Cell]:

@@ -58,25 +58,39 @@ def scored(dataset: Dataset, ask: Ask, *, half: int | None = None) -> Scores:
     answerable = [question for question in questions if question.evidence]
     unanswerable = [question for question in questions if not question.evidence]
     changed = [
-        (each, ask(each.user, each.question))
-        for each in dataset.supersessions
-        if each.user in users
+        (supersession, ask(supersession.user, supersession.question))
+        for supersession in dataset.supersessions
+        if supersession.user in users
     ]
     return Scores(
-        recall={k: _mean([_recall(each, found[each.id][:k]) for each in answerable]) for k in KS},
-        mrr=_mean([_reciprocal_rank(each, found[each.id]) for each in answerable]),
+        recall={
+            k: _mean([_recall(question, found[question.id][:k]) for question in answerable])
+            for k in KS
+        },
+        mrr=_mean([_reciprocal_rank(question, found[question.id]) for question in answerable]),
         new_first=_mean(
-            [_new_first(each, results) for each, results in changed if each.told_in == "records"]
+            [
+                _new_first(change, results)
+                for change, results in changed
+                if change.told_in == "records"
+            ]
         ),
         new_first_told=_mean(
-            [_new_first(each, results) for each, results in changed if each.told_in == "messages"]
+            [
+                _new_first(change, results)
+                for change, results in changed
+                if change.told_in == "messages"
+            ]
         ),
         stale_records=_mean(
-            [any(one.is_record and _is_stale(each, one) for one in rs) for each, rs in changed]
+            [
+                any(result.is_record and _is_stale(change, result) for result in rs)
+                for change, rs in changed
+            ]
         ),
-        stale_messages=_mean([_leaks(each, results) for each, results in changed]),
-        silent=_mean([not found[each.id] for each in unanswerable]),
-        lost=_mean([not found[each.id] for each in answerable]),
+        stale_messages=_mean([_leaks(change, results) for change, results in changed]),
+        silent=_mean([not found[question.id] for question in unanswerable]),
+        lost=_mean([not found[question.id] for question in answerable]),
     )
 
 
@@ -88,15 +102,15 @@ def _recall(question: Question, found: Sequence[Found]) -> float:
     """Return the share of the evidence that was found. It is a half if one of two messages was
     found.
     """
-    told = {message for one in found for message in one.messages}
-    return len(told.intersection(question.answer_ids)) / len(question.answer_ids)
+    messages = {message for result in found for message in result.messages}
+    return len(messages.intersection(question.answer_ids)) / len(question.answer_ids)
 
 
 def _reciprocal_rank(question: Question, found: Sequence[Found]) -> float:
     places = (
         place
-        for place, one in enumerate(found, 1)
-        if not set(one.messages).isdisjoint(question.answer_ids)
+        for place, result in enumerate(found, 1)
+        if not set(result.messages).isdisjoint(question.answer_ids)
     )
     return next((1 / place for place in places), 0.0)
 
@@ -106,9 +120,9 @@ def _new_first(supersession: Supersession, found: Sequence[Found]) -> bool:
     wrong now.
     """
     firsts = (
-        one
-        for one in found
-        if supersession.new.message in one.messages or _is_stale(supersession, one)
+        result
+        for result in found
+        if supersession.new.message in result.messages or _is_stale(supersession, result)
     )
     first = next(firsts, None)
     return first is not None and supersession.new.message in first.messages
@@ -119,5 +133,7 @@ def _is_stale(supersession: Supersession, one: Found) -> bool:
 
 
 def _leaks(supersession: Supersession, found: Sequence[Found]) -> bool:
-    told = (one for one in found[:STALE_WITHIN] if not one.is_record and not one.is_outdated)
-    return any(_is_stale(supersession, one) for one in told)
+    outdated = (
+        result for result in found[:STALE_WITHIN] if not result.is_record and not result.is_outdated
+    )
+    return any(_is_stale(supersession, result) for result in outdated)

@@ -53,8 +53,12 @@ class Queues:
         client, counts = self.stack.place.client("sqs"), Counter[str]()
         for output, url in self.stack.outputs.items():
             if output.endswith("QueueUrl"):
-                found = client.get_queue_attributes(QueueUrl=url, AttributeNames=[WAITS, HIDDEN])
-                counts.update({name: int(found["Attributes"][name]) for name in (WAITS, HIDDEN)})
+                attributes = client.get_queue_attributes(
+                    QueueUrl=url, AttributeNames=[WAITS, HIDDEN]
+                )
+                counts.update(
+                    {name: int(attributes["Attributes"][name]) for name in (WAITS, HIDDEN)}
+                )
         self.seen.append((time.time() - self.begun, counts.total()))
         return counts[WAITS], counts[HIDDEN]
 
@@ -143,8 +147,8 @@ def _each(clients: Sequence[Client], users: int) -> Iterator[Client]:
 def is_quiet(stack: Stack, queues: Queues) -> bool:
     """Return whether no message waits, no job runs or comes again, and the index has all memories.
 
-    A message that a killed function had received stays hidden for six times its longest run. That
-    is not counted, because the sweep has sent the job's message again by then.
+    Hidden messages are not counted. A function that was killed while it started leaves its message
+    hidden for minutes, but the sweep has sent the job's message again by then.
     """
     return queues.look()[0] == 0 and not under_way(stack)
 
@@ -206,15 +210,15 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="write the report in docs")
     parsed = parser.parse_args()
     verdict, story, courses, counts = run(minutes=parsed.minutes, users=parsed.users)
-    said = report(verdict, story, courses, counts)
-    print(said)
+    text = report(verdict, story, courses, counts)
+    print(text)
     details = paths.BUILD / "storm"
     details.mkdir(exist_ok=True)
     (details / "storm.json").write_text(json.dumps(_details(verdict), indent=1))
     folder = PAGES if parsed.write else details
     title = f"A storm of {parsed.minutes:g} minutes with {parsed.users} users"
     (folder / "storm.svg").write_text(svg(story, title))
-    page(folder / "storm.md", said, minutes=parsed.minutes, users=parsed.users)
+    page(folder / "storm.md", text, minutes=parsed.minutes, users=parsed.users)
     print(f"The report is in {folder}")
     raise SystemExit(0 if verdict.holds else 1)
 
@@ -235,9 +239,10 @@ Figures of decision [143](../adr/0143-a-storm.md).
 time: functions' processes are killed with `SIGKILL`, a double of the model server misbehaves in {len(WAYS)} ways, tables refuse up to
 60 % of the functions' calls, and the search index is away for up to 20 s. Clients try a call again with the same key, for a minute at most. Windows have
 {BUDGET} tokens. Afterwards every history is read and compared with what was acknowledged, and the work must be done within
-{QUIET_SECONDS // 60} minutes: no message waits in a queue, no job runs or comes again, and the index has every memory. A message that a killed function
-had received stays hidden for six times the function's longest run, up to nine minutes. The sweep has sent its job's message again long before, but the
-words of a conversation's message may be missing in the index until then; recall reads the newest ones from the tables.
+{QUIET_SECONDS // 60} minutes: no message waits in a queue, no job runs or comes again, and the index has every memory. The messages of a killed function come back when
+it must have ended, after 100 s at most ([ADR 172](../adr/0172-quiet-after-three-minutes.md)). If it was killed while it started, they stay hidden for up to
+nine minutes. The sweep has sent the messages of jobs again before, but the words of a conversation's message may be missing in the index until then;
+recall reads the newest ones from the tables.
 
 ![What was acknowledged, what waited, and what went wrong](storm.svg)
 

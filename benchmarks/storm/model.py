@@ -55,10 +55,10 @@ WAYS: dict[str, Step] = {
 def well(request: dict[str, Any]) -> str:
     """Answer as a good model would: with memories of a conversation, or a summary."""
     data = str(request["messages"][-1]["content"])
-    said = re.findall(r'<message number="(\d+)"[^>]*>(.*?)</message>', data, re.DOTALL)
+    messages = re.findall(r'<message number="(\d+)"[^>]*>(.*?)</message>', data, re.DOTALL)
     if "response_format" not in request:
         return "The user speaks of trips and numbers."
-    found = [
+    statements = [
         {
             "type": "fact",
             "content": f"The user went to {place}.",
@@ -71,7 +71,7 @@ def well(request: dict[str, Any]) -> str:
             "importance": 0.5,
             "confidence": 1.0,
         }
-        for number, text in said[:3]
+        for number, text in messages[:3]
         for place in re.findall(r"place-\w+", text)
     ]
-    return json.dumps({"memories": found})
+    return json.dumps({"memories": statements})

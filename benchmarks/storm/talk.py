@@ -112,17 +112,17 @@ class User(threading.Thread):
             f"[{mark}q] I went to place-{self._chance.randrange(999)} for the {word}. What now?"
         )
         answer = f"[{mark}a] " + f"The {word} can wait until Monday. " * self._chance.randint(1, 4)
-        said: list[dict[str, Any]] = [{"role": "user", "content": question}]
+        chats: list[dict[str, Any]] = [{"role": "user", "content": question}]
         if number % 4 == 3:
             call = {
                 "id": "call",
                 "type": "function",
                 "function": {"name": "look", "arguments": "{}"},
             }
-            said.append({"role": "assistant", "content": None, "tool_calls": [call]})
-            said.append({"role": "tool", "tool_call_id": "call", "content": f"[{mark}t] Found."})
-        said.append({"role": "assistant", "content": answer})
-        return [str(each["content"]) for each in said if each["content"]], said
+            chats.append({"role": "assistant", "content": None, "tool_calls": [call]})
+            chats.append({"role": "tool", "tool_call_id": "call", "content": f"[{mark}t] Found."})
+        chats.append({"role": "assistant", "content": answer})
+        return [str(chat["content"]) for chat in chats if chat["content"]], chats
 
     def _call(
         self, method: str, path: str, body: object = None, *, key: str = ""

@@ -129,9 +129,17 @@ def processes(folder: Path) -> Iterator[tuple[int, str]]:
     """Yield the processes of functions that the local AWS of a folder has started."""
     parent = json.loads((folder / "process.json").read_text())["pid"]
     for children in Path(f"/proc/{parent}/task").glob("*/children"):
-        for pid in children.read_text().split():
+        for pid in _read(children).split():
             with contextlib.suppress(OSError):
                 entries = Path("/proc", pid, "environ").read_text(errors="replace").split("\0")
                 environment = dict(entry.split("=", 1) for entry in entries if "=" in entry)
                 if "AWS_LAMBDA_FUNCTION_NAME" in environment:
                     yield int(pid), environment["AWS_LAMBDA_FUNCTION_NAME"].split("-")[2]
+
+
+def _read(file: Path) -> str:
+    """Return the text of a file, or "" if its thread has just ended."""
+    try:
+        return file.read_text()
+    except OSError:
+        return ""

@@ -45,8 +45,8 @@ def context_of(conversation: Conversation) -> tuple[str, int]:
     ends: list[int] = []
     for turn in conversation.turns:
         clock.advance(max(0.0, (turn.at - clock.now()).total_seconds()))
-        for said in turn.messages:
-            chat = said.model_dump(exclude_none=True)
+        for message in turn.messages:
+            chat = message.model_dump(exclude_none=True)
             made.service.append(
                 session, [Draft(chat)], user="reader", extract="never", allow_repeat=True
             )
@@ -79,7 +79,7 @@ def table(results: Sequence[Outcome]) -> Table:
     rows = [
         [
             name,
-            _share([each for each in results if each.conversation.held_out in which]),
+            _share([result for result in results if result.conversation.held_out in which]),
             _share(_asking(results, which, for_a_day=False)),
             _share(_asking(results, which, for_a_day=True)),
         ]
@@ -103,14 +103,14 @@ def _asking(
     results: Sequence[Outcome], halves: Sequence[bool], *, for_a_day: bool
 ) -> list[Outcome]:
     return [
-        each
-        for each in results
-        if each.conversation.held_out in halves and each.question.asks_for_a_day == for_a_day
+        result
+        for result in results
+        if result.conversation.held_out in halves and result.question.asks_for_a_day == for_a_day
     ]
 
 
 def _share(results: Sequence[Outcome]) -> str:
-    answered = sum(each.answered for each in results)
+    answered = sum(result.answered for result in results)
     return f"{answered / max(1, len(results)):.3f} ({answered}/{len(results)})"
 
 
@@ -130,14 +130,25 @@ def main() -> None:
     options = parser.parse_args()
     conversations = load(options.set)
     if options.show:
-        print(*(context_of(each)[0] for each in conversations if each.id == options.show))
+        print(
+            *(
+                context_of(conversation)[0]
+                for conversation in conversations
+                if conversation.id == options.show
+            )
+        )
         return
     results = outcomes(conversations)
     print(for_terminal(table(results)))
     if options.failing:
-        for each in results:
-            if not (each.answered or each.conversation.held_out):
-                print(each.conversation.id, each.question.turn, *each.question.answers, sep=" | ")
+        for result in results:
+            if not (result.answered or result.conversation.held_out):
+                print(
+                    result.conversation.id,
+                    result.question.turn,
+                    *result.question.answers,
+                    sep=" | ",
+                )
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 from unittest.mock import patch
 
-from palimpsest.api.resources.messages import AppendRequest
+from palimpsest.api.resources.messages.shapes import AppendRequest
 from palimpsest.clock import FakeClock
 from palimpsest.extraction import reconcile
 from palimpsest.memory.filters import MemoryFilter
@@ -74,16 +74,19 @@ def conversations(*, is_odd: bool) -> Iterator[Conversation]:
 def counted(talk: Conversation) -> Counted:
     """Run a conversation through the service without a model, and count its changes."""
     found, right = changes(talk), right_changes()
-    said = chain.from_iterable(session.messages for session in talk.sessions)
+    messages = chain.from_iterable(session.messages for session in talk.sessions)
     return Counted(
-        sum(message.role == "user" and bool(message.content) for message in said),
-        tuple(each for each in found if not _is_right(each, right)),
-        tuple(each for each in found if _is_right(each, right)),
+        sum(message.role == "user" and bool(message.content) for message in messages),
+        tuple(change for change in found if not _is_right(change, right)),
+        tuple(change for change in found if _is_right(change, right)),
     )
 
 
 def _is_right(change: Change, right: Sequence[RightChange]) -> bool:
-    return any(one.session == change.session and one.says in change.statement for one in right)
+    return any(
+        expected.session == change.session and expected.says in change.statement
+        for expected in right
+    )
 
 
 def right_changes() -> Sequence[RightChange]:
@@ -92,7 +95,7 @@ def right_changes() -> Sequence[RightChange]:
 
 
 def changes(talk: Conversation) -> list[Change]:
-    """The changes of known statements in a conversation, in the order of its sessions."""
+    """Return the changes of known statements in a conversation, in the order of its sessions."""
     clock = FakeClock(talk.sessions[0].messages[0].timestamp)
     service = in_process(SCOPE, memory={}, clock=clock)
     found, seen = list[Change](), set[str]()
@@ -104,14 +107,16 @@ def changes(talk: Conversation) -> list[Change]:
         )
         service.work()
         superseded = [
-            one for one in _listed(service.service, superseded=True) if one.record.id not in seen
+            version
+            for version in _listed(service.service, superseded=True)
+            if version.record.id not in seen
         ]
-        seen.update(one.record.id for one in superseded)
+        seen.update(version.record.id for version in superseded)
         every = (*superseded, *(_listed(service.service, superseded=False) if superseded else ()))
-        said = {one.record.id: one.record.content for one in every}
-        for one in superseded:
-            by = said.get(one.superseded_by or "")
-            found.append(Change(session.id, one.record.content, one.has_ended, by))
+        contents = {version.record.id: version.record.content for version in every}
+        for version in superseded:
+            by = contents.get(version.superseded_by or "")
+            found.append(Change(session.id, version.record.content, version.has_ended, by))
     return found
 
 
@@ -152,7 +157,9 @@ def rules_alone() -> Iterator[None]:
 
 
 def table() -> Table:
-    """The changes of all conversations, by whether the learned relation was trained on them."""
+    """Return the changes of all conversations, by whether the learned relation was
+    trained on them.
+    """
     rows: list[list[Cell]] = []
     for name, is_odd in (("not in the training", True), ("in the training", False)):
         talks = list(conversations(is_odd=is_odd))
@@ -169,7 +176,7 @@ def table() -> Table:
 
 def _cells(each: Iterable[Counted]) -> list[Cell]:
     every = list(each)
-    messages = sum(one.messages for one in every)
-    wrong = sum(len(one.wrong) for one in every)
-    right = sum(len(one.right) for one in every)
+    messages = sum(talk.messages for talk in every)
+    wrong = sum(len(talk.wrong) for talk in every)
+    right = sum(len(talk.right) for talk in every)
     return [messages, right, wrong, round(1_000 * wrong / messages, 1)]

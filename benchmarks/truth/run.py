@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from pathlib import Path
 
-from palimpsest.api.resources.messages import AppendRequest
+from palimpsest.api.resources.messages.shapes import AppendRequest
 from palimpsest.clock import FakeClock
 from palimpsest.memory.filters import MemoryFilter
 from palimpsest.models.ports import LanguageModel
@@ -104,13 +104,13 @@ def _current(memories: Sequence[Memory], subjects: frozenset[str]) -> list[Memor
 
 def _has(check: Check, words: str, memories: Sequence[Memory]) -> bool:
     """Return whether a memory with these words has the fields that the check requires."""
-    with_words = [one for one in memories if words.casefold() in one.content.casefold()]
+    with_words = [memory for memory in memories if words.casefold() in memory.content.casefold()]
     return any(
-        check.speaker in (None, one.speaker)
-        and check.occurs_at in (None, one.occurs_at or NO_TIME)
-        and check.due_at in (None, one.due_at or NO_TIME)
-        and check.changed in (None, one.changed)
-        for one in with_words
+        check.speaker in (None, memory.speaker)
+        and check.occurs_at in (None, memory.occurs_at or NO_TIME)
+        and check.due_at in (None, memory.due_at or NO_TIME)
+        and check.changed in (None, memory.changed)
+        for memory in with_words
     )
 
 
@@ -140,7 +140,7 @@ def believed_in_process(case: Case, *, chat: LanguageModel | None = None) -> lis
         body = {
             "user_id": case.user,
             "messages": [
-                said.model_dump(exclude_unset=True, mode="json") for said in session.messages
+                message.model_dump(exclude_unset=True, mode="json") for message in session.messages
             ],
         }
         request = AppendRequest.model_validate(body)
@@ -236,9 +236,10 @@ def failing(results: Sequence[Outcome]) -> list[str]:
 
 
 def tables() -> list[Table]:
-    """The tables over our own set, over the set of other voices, over ordinary people's, and over
-    the sets that were written later: without a model, and of the kinds that hold whatever a model
-    says, with one that believes all that it reads. The last one counts wrong changes in long talks.
+    """Return the tables over our own set, over the set of other voices, over ordinary people's, and
+    over the sets that were written later: without a model, and of the kinds that hold whatever a
+    model says, with one that believes all that it reads. The last one counts wrong changes in long
+    talks.
     """
     named = {"our cases": [OURS], "in other voices": [VOICES]}
     later = {

@@ -12,7 +12,7 @@ cold_start.begin()
 
 from palimpsest.errors import Unauthenticated, Unavailable
 from palimpsest.observability import logger
-from palimpsest.wiring import engines
+from palimpsest.wiring import callers
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -26,12 +26,12 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
     mem0 = headers.get("x-api-key") if event["rawPath"].startswith("/compat/") else None
     credential = headers.get("authorization") or (mem0 and f"Bearer {mem0}")
-    authorizer = engines.authorizer()
+    authorizer = callers.authorizer()
     try:
         found = authorizer(credential)
     except (Unauthenticated, Unavailable) as error:
         logger.info("refused", extra={"why": error.code})
-        if isinstance(error, Unauthenticated) and not engines.refusals().is_answered():
+        if isinstance(error, Unauthenticated) and not callers.refusals().is_answered():
             return {"isAuthorized": False}
         stated = {"refused": error.code}
     else:
@@ -44,4 +44,4 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     }
 
 
-cold_start.warm(engines.authorizer)
+cold_start.warm(callers.authorizer)

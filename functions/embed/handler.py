@@ -21,7 +21,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     worker = indexing.embed_worker()
     if "texts" in event:
         return asked_vectors(event, vectors=worker.vectors)
-    return change_batch(event, embed=worker.embed, hide=worker.hide)
+    return change_batch(event, context, embed=worker.embed, hide=worker.hide)
 
 
 cold_start.warm(indexing.embed_worker)

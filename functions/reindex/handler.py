@@ -24,9 +24,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
 
 
 def begin() -> dict[str, Any]:
-    """Start a rebuild, or find the one that is running. Return its job, and whether the job
-    is new.
-    """
+    """Start a rebuild, or find the running one. Return its job, and whether the job is new."""
     job, is_new = indexing.reindex_starter()()
     logger.info("reindexing", extra={"job_id": job.id, "is_new": is_new})
     return {"tenant": job.tenant, "job_id": job.id, "is_new": is_new}

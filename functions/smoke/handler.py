@@ -1,5 +1,8 @@
 """The function for smoke tests. CodeDeploy calls it before a new version of a function gets
 traffic. It asks that version once, and tells CodeDeploy whether the answer is right.
+
+It has no layers and imports no library of ours. So it can report a release whose layers can't be
+loaded. That is why its rules are in this file.
 """
 
 from __future__ import annotations
@@ -40,7 +43,10 @@ def passes(deployment: str, *, deployments: Any, functions: Any) -> bool:
     versions = [
         resource["Properties"] for named in content["Resources"] for resource in named.values()
     ]
-    return all(answers(functions, each["Name"], version=each["TargetVersion"]) for each in versions)
+    return all(
+        answers(functions, version["Name"], version=version["TargetVersion"])
+        for version in versions
+    )
 
 
 def answers(functions: Any, function: str, *, version: str) -> bool:
@@ -88,6 +94,6 @@ ASKED: dict[str, tuple[dict[str, Any], Callable[[Any], bool]]] = {
     "memories": (call("GET", "/v1/users/smoke-test/memories"), status(200)),
     **dict.fromkeys(WORKERS, (NO_WORK, lambda answer: answer == {"batchItemFailures": []})),
 }
-"""What each function is asked, and whether its answer is right. A worker is asked for no work: it
-must start and reach its settings. No call writes anything.
+"""The request to each function, and a check of its answer. A worker gets no work; it only has to
+start and find its settings. No call writes anything.
 """

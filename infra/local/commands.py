@@ -61,8 +61,8 @@ def _embed_once(place: Target, outputs: Mapping[str, str]) -> None:
     """
     is_builtin = os.environ.get("EMBEDDING", "builtin") == "builtin"
     if "EmbedFunction" in outputs and is_builtin and not os.environ.get("EMBEDDING_MODEL"):
-        asked = json.dumps({"texts": ["Hello"], "as_questions": False})
-        place.client("lambda").invoke(FunctionName=outputs["EmbedFunction"], Payload=asked)
+        request = json.dumps({"texts": ["Hello"], "as_questions": False})
+        place.client("lambda").invoke(FunctionName=outputs["EmbedFunction"], Payload=request)
 
 
 def stop() -> None:

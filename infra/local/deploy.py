@@ -109,8 +109,8 @@ def assembly_of(search: str) -> Path:
 def context_of_start() -> dict[str, Any]:
     """Return the part of the CDK's context that commands have stored for this stack."""
     file = paths.local_state() / CONTEXT_FILE
-    found: dict[str, Any] = json.loads(file.read_text()) if file.is_file() else {}
-    return found
+    context: dict[str, Any] = json.loads(file.read_text()) if file.is_file() else {}
+    return context
 
 
 def uses_bedrock() -> bool:

@@ -103,14 +103,14 @@ def check_place(scope: Scope, *, port: int) -> None:
     times = Counter(name for name, _ in named)
     if any(times[name] > 1 for name in ONCE):
         raise Refused("A header that may be there once is repeated")
-    found = dict(named)
-    host = found.get("host", "").lower()
+    headers = dict(named)
+    host = headers.get("host", "").lower()
     name, _, number = host.partition(":")
     if not OWN_NAME.fullmatch(name) or (number or "80") != str(port):
         raise Refused("The Host header names another server")
     if (
-        found.get("origin", f"http://{host}") != f"http://{host}"
-        or found.get("sec-fetch-site") not in SAME_PAGE
+        headers.get("origin", f"http://{host}") != f"http://{host}"
+        or headers.get("sec-fetch-site") not in SAME_PAGE
     ):
         raise Refused("Web pages of other origins have no access")
     if scope["type"] == "websocket":

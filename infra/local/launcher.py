@@ -142,8 +142,10 @@ def _secret(access_key: str, token: str) -> str | None:
         return None if token else os.environ["AWS_SECRET_ACCESS_KEY"]
     if access_key not in sts._sessions:  # noqa: SLF001 - MiniStack has no public way to ask
         return None
-    found = resolve_credential(access_key, _account_from_sts_session(access_key) or ACCOUNT, token)
-    return found.secret_access_key if isinstance(found, ResolvedCredential) else None
+    credential = resolve_credential(
+        access_key, _account_from_sts_session(access_key) or ACCOUNT, token
+    )
+    return credential.secret_access_key if isinstance(credential, ResolvedCredential) else None
 
 
 def _first(query: Mapping[str, list[str]], name: str) -> str:

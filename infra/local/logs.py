@@ -26,7 +26,7 @@ def follow(*, as_json: bool) -> NoReturn:
     seen: set[tuple[int, str, str]] = set()
     while True:
         groups = [group["logGroupName"] for group in client.describe_log_groups()["logGroups"]]
-        found = [
+        lines = [
             (event["timestamp"], group, line)
             for group in groups
             for page in client.get_paginator("filter_log_events").paginate(
@@ -36,11 +36,11 @@ def follow(*, as_json: bool) -> NoReturn:
             for line in event["message"].splitlines()
         ]
         for at, group, line in sorted(
-            (entry for entry in found if entry not in seen), key=lambda entry: entry[0]
+            (entry for entry in lines if entry not in seen), key=lambda entry: entry[0]
         ):
             if line.strip() and not line.startswith(RUNTIME_LINES):
                 print(line if as_json else readable(line, group=group, at=at), flush=True)
-        since, seen = max([since, *(at for at, _, _ in found)]), set(found)
+        since, seen = max([since, *(at for at, _, _ in lines)]), set(lines)
         time.sleep(1)
 
 

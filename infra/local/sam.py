@@ -70,7 +70,7 @@ def _environments(place: Target, template: dict[str, Any], *, host: str) -> Envi
     """
     leading = _leading(place, host=host)
     formation, functions = place.client("cloudformation"), place.client("lambda")
-    found: Environments = {}
+    environments: Environments = {}
     for name, resource in template["Resources"].items():
         if resource["Type"] == "AWS::Lambda::Function":
             detail = formation.describe_stack_resource(
@@ -80,10 +80,10 @@ def _environments(place: Target, template: dict[str, Any], *, host: str) -> Envi
             variables = functions.get_function_configuration(FunctionName=deployed)["Environment"][
                 "Variables"
             ]
-            found[name] = {
+            environments[name] = {
                 key: _within(value, host=host) for key, value in variables.items()
             } | leading
-    return found
+    return environments
 
 
 def _leading(place: Target, *, host: str) -> dict[str, str]:

@@ -61,6 +61,6 @@ def move_to(port: int, snapshot: Path) -> None:
     saved_at = ADDRESS.search(queues.read_bytes()) if queues.is_file() else None
     if saved_at is None or int(saved_at[1]) == port:
         return
-    before, after = (f"http://localhost:{each}".encode() for each in (int(saved_at[1]), port))
+    before, after = (f"http://localhost:{number}".encode() for number in (int(saved_at[1]), port))
     for file in (snapshot / f"{name}.json" for name in WITH_ADDRESSES):
         file.write_bytes(file.read_bytes().replace(before, after))

@@ -106,8 +106,8 @@ class ApiKeys:
         """Yield all keys, or those of a tenant. This scans the table, which is small. Nothing else
         scans it.
         """
-        found = map(_key, self._items.scan(ApiKeyItem.pk.startswith("key#")))
-        return (key for key in found if tenant is None or key.tenant == tenant)
+        keys = map(_key, self._items.scan(ApiKeyItem.pk.startswith("key#")))
+        return (key for key in keys if tenant is None or key.tenant == tenant)
 
     def meant_by(self, text: str) -> tuple[Key, ...]:
         """Return the keys that are not revoked and whose id begins with the text or whose label is
@@ -161,7 +161,7 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         parsed.run(keys, parsed)
     except PynamoDBException as error:
-        raise SystemExit(f"The table of API keys refused: {error}") from error
+        raise SystemExit(f"The table of API keys could not be read or written: {error}") from error
 
 
 def parser() -> argparse.ArgumentParser:
@@ -207,7 +207,7 @@ def tenant_id(text: str) -> str:
 def _scopes(text: str) -> tuple[str, ...]:
     scopes = tuple(dict.fromkeys(filter(None, text.split(","))))
     if not scopes or set(scopes) - set(SCOPES):
-        raise argparse.ArgumentTypeError(f"scopes are some of {', '.join(SCOPES)}")
+        raise argparse.ArgumentTypeError(f"scopes must be among {', '.join(SCOPES)}")
     return scopes
 
 

@@ -29,7 +29,9 @@ Manifest = Mapping[str, Rows]
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How many rows of a table are as in the manifest, differ, are missing, or are not in it."""
+    """How many rows of a table are equal to the manifest, differ from it, are missing, or are not
+    in it.
+    """
 
     same: int
     differing: int
@@ -79,13 +81,13 @@ def _digest(*values: Any) -> str:
 
 
 def _ordered(value: Any) -> Any:
-    """The value with sets in one order. DynamoDB returns their elements in any."""
+    """Return the value with sets in one order. DynamoDB returns their elements in any."""
     if isinstance(value, Mapping):
         return {
             name: sorted(each) if name in ("SS", "NS", "BS") else _ordered(each)
             for name, each in value.items()
         }
-    return [_ordered(each) for each in value] if isinstance(value, list | tuple) else value
+    return [_ordered(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def write(manifest: Manifest, file: Path) -> None:
@@ -99,7 +101,7 @@ def write(manifest: Manifest, file: Path) -> None:
 
 
 def read(file: Path) -> Manifest:
-    """Return the manifest in a file. Raises `SystemExit` if it holds none."""
+    """Return the manifest in a file. Raises `SystemExit` if the file is not a manifest."""
     try:
         with gzip.open(file, "rt") as kept:
             return _parsed(kept)
@@ -108,12 +110,12 @@ def read(file: Path) -> Manifest:
 
 
 def _parsed(lines: Iterable[str]) -> Manifest:
-    found: dict[str, dict[str, str]] = {output: {} for output in TABLES}
+    tables: dict[str, dict[str, str]] = {output: {} for output in TABLES}
     for output, key, content in _fields(lines):
-        if output not in found:
-            raise ValueError(f"no table {output}")
-        found[output][key] = content
-    return found
+        if output not in tables:
+            raise ValueError(f"the table {output} is missing")
+        tables[output][key] = content
+    return tables
 
 
 def _fields(lines: Iterable[str]) -> Iterator[list[str]]:

@@ -89,8 +89,8 @@ class Restore:
             time.sleep(BETWEEN)
 
     def _described(self, name: str) -> dict[str, Any]:
-        found: dict[str, Any] = self._dynamodb.describe_table(TableName=name)["Table"]
-        return found
+        description: dict[str, Any] = self._dynamodb.describe_table(TableName=name)["Table"]
+        return description
 
     def _set_again(self, name: str, new: str) -> None:
         stream = self._described(name).get("StreamSpecification")
@@ -99,8 +99,8 @@ class Restore:
             self._wait(new)
         ttl = self._dynamodb.describe_time_to_live(TableName=name)["TimeToLiveDescription"]
         if ttl.get("TimeToLiveStatus") == "ENABLED":
-            given = {"Enabled": True, "AttributeName": ttl["AttributeName"]}
-            self._dynamodb.update_time_to_live(TableName=new, TimeToLiveSpecification=given)
+            expiry = {"Enabled": True, "AttributeName": ttl["AttributeName"]}
+            self._dynamodb.update_time_to_live(TableName=new, TimeToLiveSpecification=expiry)
         backups = {"PointInTimeRecoveryEnabled": True}
         self._dynamodb.update_continuous_backups(
             TableName=new, PointInTimeRecoverySpecification=backups
@@ -141,13 +141,13 @@ def _check(place: Target, restored: Mapping[str, str], file: Path | None) -> Non
     """Compare the restored tables with the manifest, if there is one. Raises `SystemExit` if a row
     differs. Nothing was put into service then.
     """
-    found = manifest.of_tables(place.client("dynamodb"), restored)
+    manifest_now = manifest.of_tables(place.client("dynamodb"), restored)
     if file is None:
-        for output, rows in found.items():
+        for output, rows in manifest_now.items():
             print(f"{restored[output]}: {len(rows)} rows")
         return
     kept, holds = manifest.read(file), True
-    for output, rows in found.items():
+    for output, rows in manifest_now.items():
         comparison = manifest.compared(kept[output], rows)
         print(f"{restored[output]}: {comparison}")
         holds = holds and comparison.holds

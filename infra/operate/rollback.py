@@ -71,8 +71,8 @@ class Rollback:
 def last_deployment(place: Target) -> datetime:
     """Return when the last deployment of the stack began."""
     (stack,) = place.client("cloudformation").describe_stacks(StackName=place.stack)["Stacks"]
-    found: datetime = stack.get("LastUpdatedTime", stack["CreationTime"])
-    return found
+    deployed_at: datetime = stack.get("LastUpdatedTime", stack["CreationTime"])
+    return deployed_at
 
 
 def stop_shifting(place: Target) -> list[str]:
@@ -82,10 +82,10 @@ def stop_shifting(place: Target) -> list[str]:
     for application in _own_applications(place):
         groups = deployments.list_deployment_groups(applicationName=application)
         for group in groups["deploymentGroups"]:
-            found = deployments.list_deployments(
+            listed = deployments.list_deployments(
                 applicationName=application, deploymentGroupName=group, includeOnlyStatuses=SHIFTING
             )
-            for deployment in found["deployments"]:
+            for deployment in listed["deployments"]:
                 deployments.stop_deployment(deploymentId=deployment, autoRollbackEnabled=True)
                 stopped.append(deployment)
     return stopped

@@ -47,7 +47,7 @@ def own_tables(place: Target) -> dict[str, str]:
     """Return the stack's own tables, by the outputs that name the serving ones."""
     formation = place.client("cloudformation")
     resources = formation.get_paginator("list_stack_resources").paginate(StackName=place.stack)
-    found = {
+    tables = {
         resource["LogicalResourceId"]: resource["PhysicalResourceId"]
         for page in resources
         for resource in page["StackResourceSummaries"]
@@ -56,7 +56,7 @@ def own_tables(place: Target) -> dict[str, str]:
     return {
         f"{name}Table": table
         for name in TABLES
-        for logical, table in found.items()
+        for logical, table in tables.items()
         if logical.startswith(f"Tables{name}")
     }
 
@@ -67,8 +67,8 @@ def context_file(place: Target) -> Path:
 
 
 def _described(dynamodb: Any, table: str, name: str) -> dict[str, str]:
-    found = dynamodb.describe_table(TableName=table)["Table"]
-    stream = {"stream": found["LatestStreamArn"]} if name in STREAMED else {}
+    description = dynamodb.describe_table(TableName=table)["Table"]
+    stream = {"stream": description["LatestStreamArn"]} if name in STREAMED else {}
     return {"name": table, **stream}
 
 

@@ -57,18 +57,20 @@ class Status:
             yield "no alarm is on"
 
     def _queue(self, name: str, url: str) -> str:
-        asked = {"QueueUrl": url, "AttributeNames": list(DEPTHS)}
-        found = self._sqs.get_queue_attributes(**asked)["Attributes"]
-        waiting, working = (int(found[depth]) for depth in DEPTHS)
+        query = {"QueueUrl": url, "AttributeNames": list(DEPTHS)}
+        attributes = self._sqs.get_queue_attributes(**query)["Attributes"]
+        waiting, working = (int(attributes[depth]) for depth in DEPTHS)
         return f"queue {name}: {waiting} wait, {working} are worked on"
 
     def dead_letters(self) -> Counter[tuple[str, str]]:
-        """Count the first dead letters by kind and tenant. They are visible again at once."""
+        """Count the first dead letters by kind and tenant. Reading them does not hide them from
+        other readers.
+        """
         counts: Counter[tuple[str, str]] = Counter()
         seen: set[str] = set()
-        asked = {"QueueUrl": self._outputs[DEAD], "MaxNumberOfMessages": 10, "VisibilityTimeout": 5}
+        query = {"QueueUrl": self._outputs[DEAD], "MaxNumberOfMessages": 10, "VisibilityTimeout": 5}
         while len(seen) < LOOKED_AT:
-            messages = self._sqs.receive_message(**asked).get("Messages", ())
+            messages = self._sqs.receive_message(**query).get("Messages", ())
             new = [message for message in messages if message["MessageId"] not in seen]
             if not new:
                 return counts
@@ -86,9 +88,9 @@ class Status:
         """Yield the warnings and errors of the last hour, each with how often it was logged."""
         counts: Counter[str] = Counter()
         for line in self._logged('"level"', since=HOUR):
-            said = _fields(line)
-            if said.get("level") in ("WARNING", "ERROR", "CRITICAL"):
-                parts = (said.get(name) for name in ("service", "message", "code", "error"))
+            fields = _fields(line)
+            if fields.get("level") in ("WARNING", "ERROR", "CRITICAL"):
+                parts = (fields.get(name) for name in ("service", "message", "code", "error"))
                 counts[" ".join(str(part) for part in parts if part)] += 1
         yield from _listed(counts, nothing="no function logged a warning in the last hour")
 
@@ -96,9 +98,9 @@ class Status:
         """Yield the addresses with most refused or failed calls of the last hour."""
         counts: Counter[str] = Counter()
         for line in self._logged('"ip"', since=HOUR):
-            said = _fields(line)
-            if str(said.get("status", ""))[:1] in (REFUSED, FAILED) and "ip" in said:
-                counts[f"{said['ip']} {said['status']}"] += 1
+            fields = _fields(line)
+            if str(fields.get("status", ""))[:1] in (REFUSED, FAILED) and "ip" in fields:
+                counts[f"{fields['ip']} {fields['status']}"] += 1
         yield from _listed(counts, nothing="no call was refused in the last hour")
 
     def _logged(self, pattern: str, *, since: timedelta) -> Iterator[str]:
@@ -120,16 +122,16 @@ class Status:
 
 
 def _work(body: str) -> tuple[str, str]:
-    said = _fields(body)
-    return str(said.get("kind", "change")), str(said.get("tenant", "unknown"))
+    fields = _fields(body)
+    return str(fields.get("kind", "change")), str(fields.get("tenant", "unknown"))
 
 
 def _fields(line: str) -> dict[str, Any]:
     try:
-        said = json.loads(line)
+        fields = json.loads(line)
     except ValueError:
         return {}
-    return said if isinstance(said, dict) else {}
+    return fields if isinstance(fields, dict) else {}
 
 
 def _listed(counts: Counter[str], *, nothing: str) -> Iterator[str]:

@@ -22,10 +22,10 @@ def sweep(place: Target) -> int:
     for rule in _rules(place):
         place.client("events").enable_rule(Name=rule)
     answer = place.client("lambda").invoke(FunctionName=place.outputs()[FUNCTION], Payload=b"{}")
-    said: dict[str, Any] = json.loads(answer["Payload"].read())
-    if "looked_at" not in said:
-        raise SystemExit(f"The sweep fails ({said.get('errorType')}): see its log.")
-    return int(said["looked_at"])
+    counts: dict[str, Any] = json.loads(answer["Payload"].read())
+    if "looked_at" not in counts:
+        raise SystemExit(f"The sweep fails ({counts.get('errorType')}): see its log.")
+    return int(counts["looked_at"])
 
 
 def _rules(place: Target) -> list[str]:

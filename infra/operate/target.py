@@ -28,10 +28,10 @@ class Target:
     def outputs(self) -> dict[str, str]:
         """Return the outputs of the stack, by name."""
         try:
-            (found,) = self.client("cloudformation").describe_stacks(StackName=self.stack)["Stacks"]
+            (stack,) = self.client("cloudformation").describe_stacks(StackName=self.stack)["Stacks"]
         except (ClientError, BotoCoreError) as error:
             raise SystemExit(f"The stack {self.stack} cannot be read: {error}") from error
-        return {output["OutputKey"]: output["OutputValue"] for output in found.get("Outputs", [])}
+        return {output["OutputKey"]: output["OutputValue"] for output in stack.get("Outputs", [])}
 
 
 def local_session(folder: Path | None = None) -> boto3.Session:
@@ -46,12 +46,12 @@ def local_session(folder: Path | None = None) -> boto3.Session:
 
 def local() -> Target:
     """Return the stack that `make start` deployed."""
-    found = endpoint.read()
-    if found is None:
+    local_endpoint = endpoint.read()
+    if local_endpoint is None:
         raise SystemExit(
             "No local stack was started: run `make start`, or name a deployed stack with --stack."
         )
-    return Target(found.stack, local_session(), found.aws_endpoint)
+    return Target(local_endpoint.stack, local_session(), local_endpoint.aws_endpoint)
 
 
 def add_argument(parser: argparse.ArgumentParser) -> None:

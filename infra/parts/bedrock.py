@@ -27,7 +27,7 @@ def grant_chat(role: iam.Role, models: Iterable[str], bedrock: Bedrock) -> None:
 
 
 def grant_invoking(role: iam.Role, models: Iterable[str], bedrock: Bedrock) -> None:
-    """Let the role call those models, each answer at once."""
+    """Let the role call those models, with whole answers (no streams)."""
     stack = Stack.of(role)
     region = bedrock.region or stack.region
     named = dict.fromkeys(
@@ -36,8 +36,8 @@ def grant_invoking(role: iam.Role, models: Iterable[str], bedrock: Bedrock) -> N
     role.add_to_policy(iam.PolicyStatement(actions=["bedrock:InvokeModel"], resources=list(named)))
     for arn in named:
         if ":*:" in arn:
-            found = arn.replace(stack.partition, "<AWS::Partition>")
-            accept(role, f"IAM5[Resource::{found}]", because=ANY_REGION)
+            resource = arn.replace(stack.partition, "<AWS::Partition>")
+            accept(role, f"IAM5[Resource::{resource}]", because=ANY_REGION)
 
 
 def grant_reranking(role: iam.Role, model: str, bedrock: Bedrock) -> None:

@@ -74,7 +74,7 @@ class Canary(Construct):
         iam.Grant.add_to_principal(
             grantee=role, actions=["codedeploy:GetDeployment"], resource_arns=[group]
         )
-        versions = [f"{each.function.function_arn}:*" for each in functions.values()]
+        versions = [f"{function.function.function_arn}:*" for function in functions.values()]
         iam.Grant.add_to_principal(
             grantee=role, actions=["lambda:InvokeFunction"], resource_arns=versions
         )

@@ -25,6 +25,8 @@ job removes them.
 """
 REVIEWS = "reviews/"
 """The prefix of open reviews, which a request closes."""
+CALLS = "calls/"
+"""The prefix of kept model calls. A removal also removes those of its user."""
 PASSING, PASSING_DAYS = "passing/", 30
 """The prefix of contents that wait to be extracted, and their days. They are removed after
 extraction. If extraction fails, they are kept as long as the failed job.
@@ -67,7 +69,7 @@ class Contents(Construct):
                         expiration=Duration.days(7),
                         noncurrent_version_expiration=Duration.days(1),
                     )
-                    for prefix in ("exports", "imports")
+                    for prefix in ("calls", "exports", "imports")
                 ),
                 s3.LifecycleRule(
                     id="Passing",

@@ -29,8 +29,6 @@ keys, or a client calls in a loop.
 """
 WAITED_SECONDS = 900
 MB_A_GB = 1024
-WAITED_FOR = ("summarize", "extract", "embed")
-"""The queues whose work users wait for. A reindex is not among them."""
 DOMAIN_ALARMS = (
     ("SearchRed", "ClusterStatus.red", 0, "Data of the search domain is away."),
     ("SearchBlocked", "ClusterIndexWritesBlocked", 0, "The domain takes no writes."),
@@ -128,15 +126,13 @@ class Monitoring(Construct):
         self._alarm(
             "Parked", _waiting(queues.parked), above=0, description="Stream records were set aside."
         )
-        for name in WAITED_FOR:
-            if name in queues.of:
-                age = queues.of[name].metric_approximate_age_of_oldest_message(period=FIVE_MINUTES)
-                self._alarm(
-                    f"{name.capitalize()}Age",
-                    age,
-                    above=WAITED_SECONDS,
-                    description=f"Work of {name} has waited for a quarter of an hour.",
-                )
+        for name, queue in (queues.of | {"events": queues.events}).items():
+            self._alarm(
+                f"{name.capitalize()}Age",
+                queue.metric_approximate_age_of_oldest_message(period=FIVE_MINUTES),
+                above=WAITED_SECONDS,
+                description=f"Work of {name} has waited for a quarter of an hour.",
+            )
         working = [*queues.of.values(), queues.events]
         ages = [queue.metric_approximate_age_of_oldest_message() for queue in working]
         self._row(

@@ -99,7 +99,9 @@ class PythonFunction(Construct):
 
     @property
     def serving(self) -> lambda_.IFunction:
-        """Return what callers and event sources call: the alias, if there is one."""
+        """Return the target for callers and event sources: the alias, if there is one, else the
+        function.
+        """
         return self.function if self.alias is None else self.alias
 
 

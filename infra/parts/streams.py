@@ -57,6 +57,6 @@ def follow(
             bisect_batch_on_error=True,
             report_batch_item_failures=True,
             on_failure=sources.SqsDlq(parked),
-            filters=[lambda_.FilterCriteria.filter(dict(each)) for each in filters],
+            filters=[lambda_.FilterCriteria.filter(dict(pattern)) for pattern in filters],
         )
     )

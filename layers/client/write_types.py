@@ -12,7 +12,7 @@ from typing import Any
 HERE = Path(__file__).parent
 DESCRIPTION = HERE.parent / "description" / "python" / "palimpsest_description" / "openapi.json"
 TYPES = HERE / "python" / "palimpsest_client" / "types.py"
-HEAD = '''"""Types of what the service takes and answers; `write_types.py` writes this file."""
+HEAD = '''"""The types of the service's inputs and answers. `write_types.py` writes this file."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ WANTED = (
     "ListedJob",
     "ListedUser",
     "Memory",
+    "ModelCall",
     "NamedUser",
     "Neighbors",
     "Preference",

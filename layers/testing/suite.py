@@ -1,5 +1,5 @@
-"""Writes the package `palimpsest_testing`: those contract tests that know no engine, with what they
-are built on.
+"""Writes the package `palimpsest_testing`. It has the contract tests that know no engine, and the
+modules that these tests use.
 """
 
 import shutil
@@ -14,7 +14,7 @@ PARTS = (
 
 
 def written(into: Path) -> Path:
-    """Write the package into this folder, which is made anew, and return the folder."""
+    """Write the package into this folder, which is emptied before, and return the folder."""
     shutil.rmtree(into, ignore_errors=True)
     shutil.copytree(
         HERE / "python" / "palimpsest_testing", into, ignore=shutil.ignore_patterns("__pycache__")

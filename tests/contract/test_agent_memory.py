@@ -18,7 +18,8 @@ from palimpsest.search.absent import AbsentIndex
 from palimpsest.service.parts import Models, Stores
 from palimpsest.service.service import Service
 from palimpsest.tenants.settings import TenantSettings
-from palimpsest.wiring.engines import graph_engine, token_counter
+from palimpsest.wiring.models import token_counter
+from palimpsest.wiring.stores import graph_engine
 from palimpsest_local.stores.jobs import LocalJobs, LocalKeyedCalls
 from palimpsest_local.stores.memories import LocalMemories
 from palimpsest_local.stores.sessions import LocalSessions

@@ -16,7 +16,7 @@ from palimpsest.engines.bedrock.token import RENEWED_AFTER, BedrockToken
 from palimpsest.errors import ModelFailed, ModelUnavailable
 from palimpsest.models.openai.chat import OpenAIChatModel
 from palimpsest.models.ports import Schema
-from palimpsest.wiring import engines
+from palimpsest.wiring import models
 
 from tests.doubles.bedrock import CHAT, KNOWN, REGION, BedrockApi, Refused, verify_token
 from tests.doubles.openai_api import Step
@@ -42,7 +42,7 @@ def environment(api: BedrockApi) -> settings.PaidSettings:
 
 @pytest.fixture
 def model(environment: settings.PaidSettings) -> OpenAIChatModel:
-    return engines.chat_model(environment)
+    return models.chat_model(environment)
 
 
 def test_bedrock_answers_a_call_that_the_role_has_signed(
@@ -93,9 +93,9 @@ def test_without_credentials_there_is_no_key_and_nothing_is_asked(
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
         monkeypatch.delenv(name)
     place._session.cache_clear()
-    assert not engines.has_key(environment)
+    assert not models.has_key(environment)
     with pytest.raises(ModelUnavailable):
-        engines.chat_model(environment).complete(instructions="", text="Hello", max_tokens=9)
+        models.chat_model(environment).complete(instructions="", text="Hello", max_tokens=9)
     assert api.requests == []
 
 
@@ -103,7 +103,7 @@ def test_a_profile_that_this_machine_does_not_have_is_no_key(
     environment: settings.PaidSettings,
 ) -> None:
     told = environment.model_copy(update={"bedrock_profile": "nobody"})
-    assert not engines.has_key(told)
+    assert not models.has_key(told)
 
 
 def test_a_token_is_signed_anew_before_it_ends(api: BedrockApi) -> None:

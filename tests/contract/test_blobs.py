@@ -2,12 +2,13 @@
 
 import uuid
 from collections.abc import Iterator
+from urllib.parse import parse_qs, urlsplit
 
 import boto3
 import pytest
 from moto import mock_aws
 from palimpsest.conversations.ports import Blobs
-from palimpsest.engines.aws import S3Blobs
+from palimpsest.engines.aws.blobs import S3Blobs
 from palimpsest.errors import Unavailable
 from palimpsest_local.stores.vectors import LocalBlobs
 
@@ -48,7 +49,7 @@ def test_keys_come_in_order_from_a_place_on_and_of_one_prefix_alone(blobs: Blobs
 def test_more_keys_than_a_page_holds_are_listed_and_removed(
     blobs: Blobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("palimpsest.engines.aws.KEYS_AT_ONCE", 10)
+    monkeypatch.setattr("palimpsest.engines.aws.blobs.KEYS_AT_ONCE", 10)
     for number in range(23):
         blobs.put(f"p/{number:06d}", b"-")
     blobs.put("q/1", b"stays")
@@ -65,6 +66,20 @@ def test_a_link_names_its_key_and_ends(blobs: Blobs) -> None:
     link = blobs.link("exports/a b", seconds=60)
     assert "exports/a%20b" in link
     assert "60" in link
+
+
+def test_a_link_is_signed_for_its_region_in_the_form_that_encrypted_objects_need(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """S3 refuses another signature for an object that is encrypted with a key of KMS."""
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+    with mock_aws():
+        link = urlsplit(S3Blobs("contents").link("exports/1", seconds=60))
+    assert (link.netloc, link.path) == ("s3.eu-central-1.amazonaws.com", "/contents/exports/1")
+    query = parse_qs(link.query)
+    assert query["X-Amz-Algorithm"] == ["AWS4-HMAC-SHA256"]
+    assert "/eu-central-1/s3/aws4_request" in query["X-Amz-Credential"][0]
+    assert query["X-Amz-Expires"] == ["60"]
 
 
 def test_a_bucket_that_is_not_there_is_unavailable_and_not_empty() -> None:

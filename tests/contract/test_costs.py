@@ -26,7 +26,7 @@ from palimpsest.offline.summarizer import ExtractiveSummarizer
 from palimpsest.search.absent import AbsentIndex
 from palimpsest.service.parts import Models, Stores
 from palimpsest.service.service import Service as UseCases
-from palimpsest.wiring.engines import graph_engine
+from palimpsest.wiring.stores import graph_engine
 from palimpsest.wiring.workers import wire_summarize
 from palimpsest_local.stores.memories import LocalMemories
 from palimpsest_local.stores.tenants import LocalStaticFacts

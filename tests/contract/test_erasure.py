@@ -25,7 +25,8 @@ from palimpsest.jobs.steps import RestartSteps, UserSteps
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.record import Source
 from palimpsest.memory.removal.epochs import EpochGuard
-from palimpsest.memory.removal.messages import ForgetMemoriesOfSession, TakeBackRedacted
+from palimpsest.memory.removal.memories_of_session import ForgetMemoriesOfSession
+from palimpsest.memory.removal.taken_back import TakeBackRedacted
 from palimpsest.memory.removal.users import Erase, ErasePages, receipt
 from palimpsest.scope import SessionScope, UserScope
 from palimpsest.search import embed as embed_module

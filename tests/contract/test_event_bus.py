@@ -11,7 +11,8 @@ import boto3
 import pytest
 from botocore.exceptions import EndpointConnectionError
 from moto import mock_aws
-from palimpsest.engines.aws import EventBridge, SqsQueues
+from palimpsest.engines.aws.events import EventBridge
+from palimpsest.engines.aws.queues import SqsQueues
 from palimpsest.engines.dynamodb.streams import stream_record
 from palimpsest.errors import Unavailable
 from palimpsest.jobs.events import Happened

@@ -12,6 +12,7 @@ from threading import Barrier
 import pytest
 from palimpsest.clock import SystemClock
 from palimpsest.conversations.append import Append
+from palimpsest.conversations.begin import BeginSession
 from palimpsest.conversations.listing import SessionLimit
 from palimpsest.conversations.payloads import RemovalPayload
 from palimpsest.conversations.ports import Sessions
@@ -56,14 +57,9 @@ class Service:
     def __post_init__(self) -> None:
         schedule = ExtractionSchedule(self.jobs)
         request = RequestExtraction(self.sessions, schedule, CLOCK)
-        append = Append(
-            self.sessions,
-            LocalTenants(),
-            LetterCounter(),
-            CLOCK,
-            SessionLimit(self.sessions, CLOCK),
-            schedule,
-        )
+        tenants, tokens = LocalTenants(), LetterCounter()
+        begin = BeginSession(tenants, tokens, SessionLimit(self.sessions, CLOCK))
+        append = Append(self.sessions, tenants, tokens, CLOCK, begin, schedule)
         self._ingest = Ingest(self.sessions, self.memories, append, request, CLOCK)
         self.work = wire_extraction(
             sessions=self.sessions,

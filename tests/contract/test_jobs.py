@@ -9,9 +9,9 @@ from palimpsest.conversations.payloads import FlushPayload
 from palimpsest.engines.places import job_partition, shard_of
 from palimpsest.errors import BadRequest, CommitLost
 from palimpsest.jobs.events import JobNotice
+from palimpsest.jobs.handling import CountedTries
 from palimpsest.jobs.job import LEASE_SECONDS, Job
 from palimpsest.jobs.ports import Due
-from palimpsest.jobs.steps import CountedTries
 from palimpsest.memory.removal.payloads import ForgetPayload
 from palimpsest.scope import Scope, SessionScope
 from palimpsest_testing.store import Store

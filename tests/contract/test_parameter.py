@@ -10,8 +10,8 @@ from typing import Any
 import boto3
 import pytest
 from moto import mock_aws
-from palimpsest.engines import aws
-from palimpsest.engines.aws import Parameter
+from palimpsest.engines.aws import parameters
+from palimpsest.engines.aws.parameters import Parameter
 from palimpsest.errors import Unavailable
 
 NAME = "/palimpsest/test/openai-api-key"
@@ -41,7 +41,7 @@ def test_a_secret_is_kept_and_read_anew_when_its_time_is_over(store: Any) -> Non
     assert kept.value() is None
     write(store, "sk-2")
     assert (kept.value(), fresh.value()) == (None, "sk-2")
-    kept._stale_at -= aws.CACHED_SECONDS
+    kept._stale_at -= parameters.CACHED_SECONDS
     assert kept.value() == "sk-2"
 
 
@@ -57,7 +57,7 @@ def test_a_parameter_store_that_is_not_reached_is_unavailable(
 def test_a_parameter_store_that_never_answers_is_unavailable_in_seconds(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(aws, "PARAMETER_SECONDS", 0.1)
+    monkeypatch.setattr(parameters, "PARAMETER_SECONDS", 0.1)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("AWS_ENDPOINT_URL_SSM", f"http://127.0.0.1:{silent.getsockname()[1]}")
         begun = time.monotonic()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -11,13 +12,15 @@ from typing import Any, get_args
 import boto3
 import pytest
 from moto import mock_aws
-from palimpsest.engines.aws import SqsQueues, SqsVisibility
+from palimpsest.engines.aws.queues import SqsQueues, SqsVisibility
 from palimpsest.errors import Unavailable
 from palimpsest.jobs.events import JobNotice, MessageChanged, RecordChanged
 from palimpsest.jobs.kinds import JobKind
 from palimpsest.jobs.ports import Queues
+from palimpsest.workers import batches
 
 from tests.doubles.queues import InMemoryQueues
+from tests.unit.api.gateway import LambdaContext
 
 SUMMARIZE = JobNotice("acme", "job_1", "summarize")
 DELETE = JobNotice("acme", "job_2", "delete")
@@ -166,7 +169,7 @@ def test_a_queue_that_is_not_there_is_unavailable() -> None:
     with pytest.raises(Unavailable):
         queues.park("{}")
     with pytest.raises(Unavailable):
-        SqsVisibility(url).hide("handle", 5)
+        SqsVisibility(url).hide("handle", seconds=5)
 
 
 @mock_aws
@@ -178,7 +181,7 @@ def test_a_hidden_message_is_seen_again_when_it_is_told_to() -> None:
     SqsQueues({"summarize": url}, parked_url=url).send([SUMMARIZE])
     (received,) = sqs.receive_message(QueueUrl=url)["Messages"]
     assert "Messages" not in sqs.receive_message(QueueUrl=url)
-    SqsVisibility(url).hide(received["ReceiptHandle"], 0.2)
+    SqsVisibility(url).hide(received["ReceiptHandle"], seconds=0.2)
     assert len(sqs.receive_message(QueueUrl=url)["Messages"]) == 1
 
 
@@ -188,5 +191,61 @@ def test_a_message_is_hidden_no_longer_than_sqs_allows() -> None:
     url = sqs.create_queue(QueueName="summarize")["QueueUrl"]
     SqsQueues({"summarize": url}, parked_url=url).send([SUMMARIZE])
     (received,) = sqs.receive_message(QueueUrl=url)["Messages"]
-    SqsVisibility(url).hide(received["ReceiptHandle"], 10**6)
+    SqsVisibility(url).hide(received["ReceiptHandle"], seconds=10**6)
     assert "Messages" not in sqs.receive_message(QueueUrl=url)
+
+
+@mock_aws
+def test_all_messages_of_a_batch_are_hidden_and_a_message_that_is_gone_is_noticed() -> None:
+    sqs: Any = boto3.client("sqs")
+    url = sqs.create_queue(QueueName="embed", Attributes={"VisibilityTimeout": "360"})["QueueUrl"]
+    SqsQueues({"summarize": url}, parked_url=url).send([SUMMARIZE] * 10)
+    received = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10)["Messages"]
+    handles = [each["ReceiptHandle"] for each in received]
+    SqsVisibility(url).hide(*handles, seconds=0)
+    assert len(sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10)["Messages"]) == 10
+    with pytest.raises(Unavailable):
+        SqsVisibility(url).hide("nobody's", seconds=5)
+
+
+@mock_aws
+def test_messages_are_hidden_by_calls_that_the_roles_of_both_places_allow() -> None:
+    sqs: Any = boto3.client("sqs")
+    url = sqs.create_queue(QueueName="embed")["QueueUrl"]
+    SqsQueues({"summarize": url}, parked_url=url).send([SUMMARIZE] * 2)
+    received = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10)["Messages"]
+    visibility, called = SqsVisibility(url), set()
+    visibility._sqs.meta.events.register(
+        "before-call.sqs", lambda model, **_: called.add(model.name)
+    )
+    visibility.hide(*[each["ReceiptHandle"] for each in received], seconds=5)
+    assert called == {"ChangeMessageVisibility"}
+
+
+@mock_aws
+def test_the_message_of_a_killed_worker_comes_back_when_it_must_have_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sqs: Any = boto3.client("sqs")
+    url = sqs.create_queue(QueueName="embed", Attributes={"VisibilityTimeout": "360"})["QueueUrl"]
+    SqsQueues({}, changes_url=url).send_changes([MessageChanged("acme", "onboarding-7", 12)])
+    (received,) = sqs.receive_message(QueueUrl=url)["Messages"]
+    record = {
+        "messageId": "m1",
+        "receiptHandle": received["ReceiptHandle"],
+        "body": received["Body"],
+        "attributes": {"ApproximateReceiveCount": "1"},
+    }
+    monkeypatch.setattr(batches, "AFTER_THE_END", -59)  # of the 60 s that the context has left
+    context: Any = LambdaContext()
+
+    def killed(_: object) -> Any:
+        assert "Messages" not in sqs.receive_message(QueueUrl=url)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        batches.change_batch(
+            {"Records": [record]}, context, embed=killed, hide=SqsVisibility(url).hide
+        )
+    time.sleep(1.1)
+    assert len(sqs.receive_message(QueueUrl=url)["Messages"]) == 1

@@ -14,8 +14,10 @@ from typing import Any
 import pytest
 from palimpsest import AgentMemory
 from palimpsest.errors import BadRequest, Unavailable
+from palimpsest.scope import Scope
 from palimpsest_local.sql.database import Database
 from palimpsest_local.sql.shelves import SqlShelves
+from palimpsest_local.stores import feed
 from palimpsest_local.stores.shelves import Kind
 from sqlalchemy import NullPool, create_engine, text
 
@@ -123,6 +125,31 @@ def test_two_memories_over_one_database_find_each_others_words(empty: str, made:
     first.end("monday")
     second.append("tuesday", "Hello!")
     assert "Okafor" in second.recall("Who is the dentist?")["memories"][0]["content"]
+
+
+def test_a_process_that_missed_changes_builds_its_index_anew(
+    empty: str, made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feed, "KEPT", 4)
+    first, second = (made(empty) for _ in range(2))
+    first.append("monday", "My dentist is Dr. Okafor.")
+    second.append("sunday", "Hello!")
+    assert keyword(second, "Okafor") == ["My dentist is Dr. Okafor."]
+    index, owner = second._service.index, Scope("local").user("sarah")
+    indexed = index.keys(owner, limit=100)
+    first.append("tuesday", "My bicycle is green.")
+    first.delete("monday")
+    for number in range(12):  # each time the oldest changes are removed
+        first.append("wednesday", f"The weather is fine, day {number}.")
+    second.append("sunday", "Hello again!")
+    assert keyword(second, "bicycle") == ["My bicycle is green."]
+    gone = {key for key in indexed if key.startswith("monday")}
+    assert gone
+    assert not gone & set(index.keys(owner, limit=100))
+
+
+def keyword(memory: AgentMemory, words: str) -> list[str]:
+    return [found["content"] for found in memory.search(words, mode="keyword")]
 
 
 def test_writers_of_several_processes_lose_nothing(empty: str, made: Made) -> None:

@@ -72,6 +72,7 @@ def test_settings_are_replaced_whole(
         models=models,
         limits=TenantLimits(sessions=days, model_cost_usd=0.5),
         answer_floor=None if days is None else days / 8,
+        keep_model_calls=days is not None,
     )
     tenants.replace_settings(Scope("acme"), told)
     assert tenants.settings(Scope("acme")) == told

@@ -43,6 +43,8 @@ BURIAL = Burial(
     abouts=("i",),
     areas=("j",),
     is_somebody=True,
+    meanings=("k",),
+    stated=4,
 )
 
 

@@ -8,6 +8,7 @@ from threading import Event, Semaphore
 import pytest
 from palimpsest.clock import SystemClock
 from palimpsest.conversations.append import Append
+from palimpsest.conversations.begin import BeginSession
 from palimpsest.conversations.drafts import Draft
 from palimpsest.conversations.history import History
 from palimpsest.conversations.listing import SessionLimit
@@ -23,9 +24,9 @@ WRITERS, WITHDRAWALS, LONG = 5, 5, 20
 
 def appending(store: Store) -> Append:
     """As a process has it: its writers take turns among themselves alone."""
-    return Append(
-        store.sessions, LocalTenants(), LetterCounter(), CLOCK, SessionLimit(store.sessions, CLOCK)
-    )
+    tenants, tokens = LocalTenants(), LetterCounter()
+    begin = BeginSession(tenants, tokens, SessionLimit(store.sessions, CLOCK))
+    return Append(store.sessions, tenants, tokens, CLOCK, begin)
 
 
 @pytest.mark.parametrize(

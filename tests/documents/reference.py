@@ -95,7 +95,8 @@ def error_codes() -> str:
         for code, status in sorted(codes.items(), key=lambda pair: (pair[1], pair[0]))
     ]
     return (
-        f"# Error codes\n\n{HEAD} [The API](../api.md#errors) explains problems.\n\n"
+        f"# Error codes\n\n{HEAD} [The API](../api.md#errors) explains problems. Of "
+        "a flood of calls with an invalid key, the gateway answers most with 403 and without a code.\n\n"
         f"{table(('code', 'status'), rows)}"
     )
 

@@ -168,7 +168,13 @@ CLAIMS = (
     Claim(
         "cost.md", r"the polling of queues, \$(\d\.\d)", (cell(IDLE, "polling of queues", "prod"),)
     ),
-    Claim("cost.md", r"the key of `prod`, \$(\d)", (cell(IDLE, "encryption key", "prod"),)),
+    Claim(
+        "cost.md",
+        r"the key of `prod`, \$(\d), fifteen alarms,\s+\$(\d\.\d), and the sweep, \$(\d\.\d)",
+        tuple(
+            cell(IDLE, part, "prod") for part in ("encryption key", "alarms", "rounds of the sweep")
+        ),
+    ),
     Claim(
         "README.md",
         r"consumes (\d) write units \((\d) with a key\) at 100 messages and at "
@@ -197,7 +203,7 @@ CLAIMS = (
     Claim("operations.md", r"about \$(\d\.\d) a month while idle", (cell(IDLE, "all", "dev"),)),
     Claim(
         "deploy.md",
-        r"(?s)all the time \| \$(\d\.\d+).*once a minute \| \$(\d\.\d+).*dashboard are free \| "
+        r"(?s)all the time \| \$(\d\.\d+).*once a minute \| \$(\d\.\d+).*and a dashboard \| "
         r"\$(\d\.\d+).*in `prod` alone \| \$(\d\.\d+)",
         (
             cell(IDLE, "polling of queues", "prod"),

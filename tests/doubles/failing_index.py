@@ -60,7 +60,7 @@ class FailingIndex:
     ) -> tuple[Hit, ...]:
         self.check()
         if self.no_vectors:
-            raise Unavailable("The search index that is read holds vectors of another model.")
+            raise Unavailable("The search index has vectors of another embedding model.")
         return self.index.by_vector(owner, vector, where=where, k=k)
 
     def keys(self, owner: UserScope, *, after: str = "", limit: int) -> tuple[str, ...]:

@@ -75,7 +75,7 @@ class Streams:
 
 @contextlib.contextmanager
 def no_queue_answers() -> Any:
-    from palimpsest.engines.aws import SqsQueues
+    from palimpsest.engines.aws.queues import SqsQueues
 
     def refuse(*_: object, **__: object) -> None:
         raise Unavailable("The queue did not answer; try again.")

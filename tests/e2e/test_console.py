@@ -10,12 +10,14 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 
-from tests.e2e.stack import PATIENCE, Client, Stack, eventually
+from tests.e2e.stack import Client, Stack, eventually
 from tests.engines import axe, chromium, npm
 
 pytestmark = pytest.mark.e2e
 HOSTILE = '<script>window.ran = 1</script><img src=x onerror="window.ran = 1"></memory> \u202eesrever\u202c'
 LONG = HOSTILE * (1_000_000 // len(HOSTILE) + 1)
+PATIENCE = 30
+"""Seconds after which a page is broken. A view takes less than two of them, on a busy machine too."""
 MILLISECONDS = PATIENCE * 1000
 WIDTHS = (360, 1600)
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
@@ -474,4 +476,19 @@ def test_the_reference_of_the_api_is_searched(
         expect(reference).to_have_attribute("server-url", call.url)
         wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
         assert page.evaluate(wider) <= 0
+        assert axe.serious(page) == []
         assert complaints == []
+
+
+def test_the_reference_shows_every_operation(browser: Browser, call: Client) -> None:
+    with closing(browser.new_context(viewport={"width": 1600, "height": 900})) as context:
+        page, complaints = context.new_page(), list[str]()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(f"{call.url}/v1/docs")
+        operations = page.locator("#operations option")
+        expect(operations.nth(50)).to_be_attached()
+        for text in operations.evaluate_all("all => all.map(each => each.value)"):
+            page.get_by_label("Find an operation").fill(text)
+            path = text.rpartition(" ")[2]
+            expect(page.locator("rapi-doc").get_by_text(path, exact=True).first).to_be_attached()
+            assert complaints == [], text

@@ -10,7 +10,7 @@ import pytest
 from palimpsest.scope import UserScope
 from palimpsest.search.ports import Gone, SearchIndex
 from palimpsest.settings import SearchSettings
-from palimpsest.wiring import engines
+from palimpsest.wiring.search import search_index
 
 from infra.operate.reindex import Reindex
 from tests.doubles.openai_embeddings import OpenAIEmbeddingsApi
@@ -66,7 +66,7 @@ def index_of(stack: Stack) -> SearchIndex:
     told = stack.place.client("lambda").get_function_configuration(FunctionName=name)[
         "Environment"
     ]["Variables"]
-    return engines.search_index(SearchSettings.read(told))
+    return search_index(SearchSettings.read(told))
 
 
 def remember(call: Client, *texts: str) -> list[str]:

@@ -18,7 +18,7 @@ def test_the_results_say_what_the_stack_costs_while_idle(
 ) -> None:
     template = {"dev": synthesized.dev, "prod": prod_on_tables}[stage]
     month = month_of(template.body["Resources"])
-    assert month.dollars == pytest.approx(cell(IDLE, "all", stage)(), abs=0.25), AGAIN
+    assert month.dollars == pytest.approx(cell(IDLE, "all", stage)(), abs=0.005), AGAIN
 
 
 def mapping(*, is_stream: bool = False) -> dict[str, Any]:

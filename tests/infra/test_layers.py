@@ -8,8 +8,10 @@ from zipfile import ZipFile
 import pytest
 from palimpsest_graph.ladybug.process import PACKED
 
+from benchmarks.load.sizes import whole
 from infra import layer_build, paths, pythons
 from infra.layer_build import ON_AWS, Wheels, on_this_machine
+from tests.documents.test_figures import note
 
 LIMIT = 250 * 1024 * 1024  # of a function with all its layers, unzipped (Lambda)
 ALL = ("runtime", "models", "builtin", "graph")
@@ -216,6 +218,11 @@ def test_layers_stay_below_lambdas_limit_with_the_builtin_models_too() -> None:
     library = sum(path.stat().st_size for path in core.rglob("*") if path.is_file())
     assert unzipped("runtime", "models") + library < LIMIT / 2
     assert unzipped(*ALL) + library < LIMIT * 0.9
+
+
+def test_the_results_say_how_large_the_layers_are() -> None:
+    said = note("Sizes, unzipped", r"with all layers has (\d+) MB")()
+    assert said == pytest.approx(whole(), abs=2), "make bench ARGS='sizes --write', then docs"
 
 
 def test_the_sdk_knows_the_services_that_functions_call_and_no_others() -> None:

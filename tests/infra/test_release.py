@@ -8,7 +8,7 @@ import pytest
 
 from infra import release
 from tests.infra.conftest import Template
-from tests.releases.fixture import releases
+from tests.releases.fixture import NOTES, RELEASES, digest, releases
 
 CHANGELOG = """# Changelog
 
@@ -53,6 +53,12 @@ def test_every_release_of_the_changelog_has_a_fixture() -> None:
     sections = release.CHANGELOG.read_text().split("\n## ")[1:]
     named = {section.split(" - ")[0] for section in sections if not section.startswith("Unrel")}
     assert named == set(releases())
+
+
+@pytest.mark.parametrize("version", releases())
+def test_a_change_after_a_release_is_noted_under_unreleased(version: str) -> None:
+    notes = release.notes(version, release.CHANGELOG.read_text())
+    assert digest(notes) == (RELEASES / version / NOTES).read_text().strip()
 
 
 def test_an_archive_is_the_same_for_the_same_files_and_its_checksum_holds(

@@ -7,6 +7,7 @@ import pytest
 from palimpsest.graph.ports import GraphLimits
 from palimpsest.jobs.attempts import MAX_TRIES
 from palimpsest.memory.removal.users import BACKUP_DAYS
+from palimpsest.model_calls.kept import KEPT_DAYS
 from palimpsest.models.catalogue import AWS_PRICES
 from palimpsest_graph.ladybug.graphs import HELD
 from palimpsest_graph.ladybug.worker import POOL
@@ -16,7 +17,7 @@ from infra.pythons import DECLARED
 from tests.infra.conftest import Synthesized, Template
 
 MB = 1024 * 1024
-RECEIVES = {"summarize": 8, "extract": 8, "embed": 50, "reindex": 8, "sweep": 8}
+RECEIVES = {"summarize": 8, "extract": 8, "embed": 480, "reindex": 8, "sweep": 8}
 WORKERS = set(RECEIVES)
 FUNCTIONS = WORKERS | {"authorize", "sessions", "memories", "dispatch", "site"}
 CALL_OR_SEARCH = {"sessions", "memories", "summarize", "extract", "embed", "reindex"}
@@ -468,7 +469,7 @@ def test_a_function_has_the_documented_key_rights_through_dynamodb_alone(
         ("extract", {"logs", "dynamodb", "kms", "sqs", "ssm", "s3"}),
         ("embed", {"logs", "dynamodb", "kms", "sqs", "es"}),
         ("reindex", {"logs", "dynamodb", "kms", "sqs", "es"}),
-        ("summarize", {"logs", "dynamodb", "kms", "sqs", "ssm"}),
+        ("summarize", {"logs", "dynamodb", "kms", "s3", "sqs", "ssm"}),
         ("sweep", {"logs", "dynamodb", "kms", "sqs", "s3"}),
     ],
 )
@@ -666,6 +667,7 @@ def test_the_bucket_is_closed_encrypted_and_forgets_what_was_removed(prod: Templ
     rules = {rule["Id"]: rule for rule in bucket["LifecycleConfiguration"]["Rules"]}
     assert rules["Removed"]["NoncurrentVersionExpiration"]["NoncurrentDays"] < BACKUP_DAYS
     assert "ExpirationInDays" not in rules["Removed"]
+    assert (rules["Calls"]["Prefix"], rules["Calls"]["ExpirationInDays"]) == ("calls/", KEPT_DAYS)
     passing = rules["Passing"]
     assert (passing["Prefix"], passing["ExpirationInDays"]) == ("passing/", 30)
     assert passing["NoncurrentVersionExpiration"] == {"NoncurrentDays": 1}
@@ -677,7 +679,7 @@ def test_the_bucket_is_closed_encrypted_and_forgets_what_was_removed(prod: Templ
     )
 
 
-def test_only_the_sweep_and_extraction_remove_contents_memories_exports_and_nobody_reads_removed_ones(
+def test_functions_reach_only_the_contents_that_they_work_with_and_nobody_reads_removed_ones(
     prod: Template,
 ) -> None:
     may = {
@@ -686,17 +688,22 @@ def test_only_the_sweep_and_extraction_remove_contents_memories_exports_and_nobo
     assert {name: actions for name, actions in may.items() if actions} == {
         "sessions": {"s3:GetObject", "s3:PutObject", "s3:ListBucket"},
         "memories": {"s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:ListBucket"},
-        "extract": {"s3:GetObject", "s3:DeleteObject", "s3:ListBucket"},
+        "extract": {"s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:ListBucket"},
+        "summarize": {"s3:PutObject", "s3:DeleteObject", "s3:ListBucket"},
         "sweep": {"s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:ListBucket"},
     }  # fmt: skip
     assert "/passing/*" in str(prod.statements("extract"))
+    for writer in ("extract", "summarize"):
+        adding = [each for each in prod.statements(writer) if "s3:PutObject" in str(each["Action"])]
+        assert ["/calls/*" in str(each["Resource"]) for each in adding] == [True]
     removing = [
         each for each in prod.statements("memories") if "s3:DeleteObject" in str(each["Action"])
     ]
     removed = str([each["Resource"] for each in removing])
     assert "/exports/*" in removed
     assert "/reviews/*" in removed
-    assert len(removing) == 2
+    assert "/calls/*" in removed
+    assert len(removing) == 3
 
 
 def test_the_outputs_name_what_operators_need(prod: Template) -> None:

@@ -4,6 +4,7 @@ import pytest
 from palimpsest.api.call import LONGEST
 from palimpsest.api.fields import LONGEST_WAIT
 from palimpsest.engines.opensearch.index import BULK_SECONDS
+from palimpsest.jobs.attempts import FIRST_ATTEMPTS, retry_delay
 from palimpsest.jobs.job import LEASE_SECONDS
 from palimpsest.jobs.kinds import KINDS
 from palimpsest.models.openai.chat import TIMEOUT_SECONDS
@@ -13,6 +14,7 @@ from palimpsest.recall.find import SEARCH_SECONDS
 from palimpsest.retry import PATIENCE
 from palimpsest.search import rebuild as reindex
 from palimpsest.search.rebuild import SETTLING, STEP
+from palimpsest.workers.batches import AFTER_THE_END, LONGEST_BACKOFF, LONGEST_RETRY_AFTER
 
 from tests.infra.conftest import Template
 
@@ -33,6 +35,16 @@ def test_a_worker_whose_lease_has_passed_is_gone_and_its_job_is_begun_again_with
     queued = [prod.functions()[listed.queue]["Timeout"] for listed in KINDS.values()]
     assert max(queued) < LEASE_SECONDS
     assert LEASE_SECONDS + SWEEP_SECONDS < THREE_MINUTES
+
+
+def test_work_is_tried_again_within_three_minutes_after_a_failure_has_ended(prod: Template) -> None:
+    """A killed worker's messages, a failed job in its first hour, a job whose model asked for a
+    pause, and a change that the index refused.
+    """
+    queued = {*(listed.queue for listed in KINDS.values()), "embed"}
+    held = max(prod.functions()[queue]["Timeout"] for queue in queued) + AFTER_THE_END
+    failed = max(map(retry_delay, range(FIRST_ATTEMPTS))) + SWEEP_SECONDS
+    assert max(held, failed, LONGEST_RETRY_AFTER, LONGEST_BACKOFF + 1) < THREE_MINUTES
 
 
 def test_an_answer_and_the_search_before_it_come_before_function_and_gateway_give_up(

@@ -11,6 +11,8 @@ TABLES = ("TenantsTable", "SessionsTable", "MemoriesTable")
 ITEMS, OBJECTS = "items.jsonl", "objects.jsonl"
 ANSWERS, JOBS = "answers.jsonl", "jobs.jsonl"
 TEMPLATES = "templates.json"
+NOTES = "notes.sha256"
+"""The digest of the release's section in the changelog."""
 ABSENT = "(absent)"
 MOVING = {"decay"}
 """Fields that change with time alone."""
@@ -28,10 +30,14 @@ def lines(release: str, file: str) -> list[Any]:
     return [json.loads(line) for line in (RELEASES / release / file).read_text().splitlines()]
 
 
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def shortened(value: Any) -> Any:
     """The value with a digest in place of each long text."""
     if isinstance(value, str) and len(value) > LONG:
-        return f"sha256:{hashlib.sha256(value.encode()).hexdigest()}"
+        return f"sha256:{digest(value)}"
     if isinstance(value, dict):
         return {name: shortened(each) for name, each in value.items()}
     return [shortened(each) for each in value] if isinstance(value, list) else value

@@ -14,12 +14,11 @@ import json
 import tarfile
 import tempfile
 import time
-import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from infra import paths
+from infra import paths, release
 from infra.app import application
 from infra.local.deploy import IN_PLACE
 from tests.e2e.stack import Client, Stack, eventually, folder_of_its_own
@@ -28,11 +27,13 @@ from tests.releases.fixture import (
     ANSWERS,
     ITEMS,
     JOBS,
+    NOTES,
     OBJECTS,
     RELEASES,
     TABLES,
     TEMPLATES,
     TENANT,
+    digest,
     shortened,
 )
 from tests.releases.templates import stateful
@@ -270,13 +271,15 @@ def pack(archive: Path) -> None:
 
 
 def main() -> None:
-    version = tomllib.loads((paths.PROJECT / "pyproject.toml").read_text())["project"]["version"]
+    version = release.version()
     stack = Stack(folder_of_its_own(), "")
     try:
         stack.start()
         keep(write(stack), version)
         text = json.dumps(templates(), separators=(",", ":"), sort_keys=True)
         (RELEASES / version / TEMPLATES).write_text(text + "\n")
+        notes = release.notes(version, release.CHANGELOG.read_text())
+        (RELEASES / version / NOTES).write_text(digest(notes) + "\n")
         pack(RELEASES / version / CODE)
     finally:
         stack.kill()

@@ -1,4 +1,4 @@
-"""docs/faults.md names tests that exist, and has a row for every fault."""
+"""docs/faults.md and docs/rules.md name tests that exist, and there is a row for every fault."""
 
 import ast
 import re
@@ -7,6 +7,7 @@ from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
 DOCUMENT = (TESTS.parent / "docs" / "faults.md").read_text()
+RULES = (TESTS.parent / "docs" / "rules.md").read_text()
 ROW = re.compile(r"^\| (\d+) \|[^|]+\|[^|]+\|([^|]+)\|$", re.MULTILINE)
 NAMED = re.compile(r"`([\w/]+\.py)::(\w+)`")
 FAULTS = [*range(1, 79), *range(83, 86), *range(91, 109)]
@@ -34,8 +35,22 @@ def test_every_fault_has_its_row_once_and_in_order() -> None:
 
 def test_every_row_names_tests_and_every_test_is_there() -> None:
     for row in ROW.finditer(DOCUMENT):
-        named = NAMED.findall(row[2])
-        assert len(named) == row[2].count("::"), f"row {row[1]} names a test that is none"
-        assert named, f"row {row[1]} names no test"
-        missing = [f"{path}::{name}" for path, name in named if name not in named_in(path)]
-        assert not missing, f"row {row[1]}: {missing}"
+        check(row[2], row=f"row {row[1]}")
+
+
+def test_every_rule_names_tests_and_every_test_is_there() -> None:
+    rows = [
+        line for line in RULES.splitlines() if line.startswith("| ") and "| tests |" not in line
+    ]
+    assert len(rows) > 25
+    for row in rows:
+        rule, tests = row.strip("| ").split(" | ")
+        check(tests, row=rule)
+
+
+def check(tests: str, *, row: str) -> None:
+    named = NAMED.findall(tests)
+    assert len(named) == tests.count("::"), f"{row} names a test that is none"
+    assert named, f"{row} names no test"
+    missing = [f"{path}::{name}" for path, name in named if name not in named_in(path)]
+    assert not missing, f"{row}: {missing}"

@@ -60,8 +60,8 @@ def main(subject: Callable[[str], Subject]) -> None:
     """Do the task that the command line names. `subject` opens the store at a place, which is a
     folder or an endpoint.
     """
-    told = json.loads(sys.argv[1])
-    result = TASKS[told.pop("task")](subject, **told)
+    order = json.loads(sys.argv[1])
+    result = TASKS[order.pop("task")](subject, **order)
     print(f"\n{json.dumps(result)}", flush=True)
 
 

@@ -34,8 +34,8 @@ class Subject:
 
     def stored_bytes(self, session: str) -> int:
         client = self._aws.client("dynamodb", endpoint_url=self._at["endpoint"])
-        found = client.get_item(TableName=self._at["table"], Key={"SessionId": {"S": session}})
-        return item_bytes(dict(found["Item"]))
+        items = client.get_item(TableName=self._at["table"], Key={"SessionId": {"S": session}})
+        return item_bytes(dict(items["Item"]))
 
     def _history(self, name: str) -> Any:
         import langchain_community.chat_message_histories as langchain  # type: ignore[import-not-found] # in its own

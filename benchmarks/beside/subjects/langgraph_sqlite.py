@@ -27,8 +27,8 @@ class Subject:
         self._graph = builder.compile(checkpointer=SqliteSaver(connection))
 
     def append(self, session: str, messages: Sequence[Said]) -> None:
-        said = [{"role": role, "content": text} for role, text in messages]
-        self._graph.update_state(self._thread(session), {"messages": said}, as_node="model")
+        chats = [{"role": role, "content": text} for role, text in messages]
+        self._graph.update_state(self._thread(session), {"messages": chats}, as_node="model")
 
     def newest(self, session: str, count: int) -> Sequence[str]:
         return self.everything(session)[-count:]

@@ -45,9 +45,9 @@ class Subject:
             "user_id": "sarah",
             "messages": [{"role": role, "content": text} for role, text in messages],
         }
-        given = event("POST", f"/v1/sessions/{session}/messages", body, key=uuid.uuid4().hex)
+        request = event("POST", f"/v1/sessions/{session}/messages", body, key=uuid.uuid4().hex)
         for _ in range(TRIES):
-            answer = self._function(given)
+            answer = self._function(request)
             if answer["statusCode"] != 503:
                 break
             time.sleep(1)
@@ -68,8 +68,8 @@ class Subject:
         texts: list[str] = []
         query: dict[str, str] = {"limit": "100"}
         while True:
-            given = event("GET", f"/v1/sessions/{session}/messages")
-            page = body_of(self._function({**given, "queryStringParameters": query}))
+            request = event("GET", f"/v1/sessions/{session}/messages")
+            page = body_of(self._function({**request, "queryStringParameters": query}))
             texts += [message["content"] for message in page["messages"]]
             if page["next_cursor"] is None:
                 return texts

@@ -37,9 +37,9 @@ def main(made: Callable[..., Remembers]) -> None:
     """Run the conversation. `made` is called with the folder in which the library may store data,
     and with the library's own options.
     """
-    told: dict[str, Any] = json.loads(sys.argv[1])
-    turns = told.pop("turns")
-    memory = made(**told)
+    order: dict[str, Any] = json.loads(sys.argv[1])
+    turns = order.pop("turns")
+    memory = made(**order)
     for topic, value in conversation.at_first():
         memory.learn(topic, conversation.statement(topic, value))
     for turn in conversation.conversation(turns):

@@ -42,7 +42,7 @@ class InTheSystemPrompt:
             memories = store.search(NAMESPACE, query=question)
         else:
             memories = store.search(NAMESPACE, limit=100)
-        info = "\n".join([found.value["data"] for found in memories])
+        info = "\n".join([memory.value["data"] for memory in memories])
         self._sent = trim_messages(
             [SystemMessage(f"{conversation.SYSTEM} User info: {info}"), *state["messages"]],
             strategy="last",
@@ -63,8 +63,8 @@ class InTheSystemPrompt:
         return [{"role": chat["role"], "content": chat["content"]} for chat in chats]
 
     def answered(self, text: str) -> None:
-        said = {"messages": [{"role": "assistant", "content": text}]}
-        self._graph.update_state(THREAD, said, as_node="call_model")
+        state = {"messages": [{"role": "assistant", "content": text}]}
+        self._graph.update_state(THREAD, state, as_node="call_model")
 
 
 def _count(messages: Sequence[BaseMessage]) -> int:

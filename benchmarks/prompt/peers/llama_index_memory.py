@@ -83,11 +83,11 @@ class InMemory(BasePydanticVectorStore):
     def query(self, query: VectorStoreQuery, **_: Any) -> VectorStoreQueryResult:
         asked = query.query_embedding or []
         near = sorted(((_dot(asked, node), at) for at, node in enumerate(self.nodes)), reverse=True)
-        found = [(self.nodes[at], score) for score, at in near[: query.similarity_top_k]]
+        nodes = [(self.nodes[at], score) for score, at in near[: query.similarity_top_k]]
         return VectorStoreQueryResult(
-            nodes=[node for node, _ in found],
-            similarities=[score for _, score in found],
-            ids=[node.node_id for node, _ in found],
+            nodes=[node for node, _ in nodes],
+            similarities=[score for _, score in nodes],
+            ids=[node.node_id for node, _ in nodes],
         )
 
 
@@ -134,8 +134,8 @@ class WithBlocks:
 
     def ask(self, question: str) -> Sequence[Chat]:
         self._put("user", question)
-        found = self._runner.run(self._memory.aget())
-        chats = [{"role": str(chat.role.value), "content": str(chat.content)} for chat in found]
+        messages = self._runner.run(self._memory.aget())
+        chats = [{"role": str(chat.role.value), "content": str(chat.content)} for chat in messages]
         return [{"role": "system", "content": conversation.SYSTEM}, *chats]
 
     def answered(self, text: str) -> None:

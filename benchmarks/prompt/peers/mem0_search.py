@@ -53,8 +53,8 @@ class InTheSystemPrompt:
         if topic in self._ids:
             self._memory.update(self._ids[topic], text=statement)
             return
-        said = [{"role": "user", "content": statement}]
-        added: Any = self._memory.add(said, user_id=USER, infer=False)
+        chats = [{"role": "user", "content": statement}]
+        added: Any = self._memory.add(chats, user_id=USER, infer=False)
         self._ids[topic] = added["results"][0]["id"]
 
     def ask(self, question: str) -> Sequence[Chat]:

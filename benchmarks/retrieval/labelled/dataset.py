@@ -91,7 +91,7 @@ def _read(file: Path) -> _File:
     try:
         return TypeAdapter(_File).validate_json(file.read_bytes())
     except ValidationError as error:
-        places = ((".".join(map(str, each["loc"])), each["msg"]) for each in error.errors())
+        places = ((".".join(map(str, fault["loc"])), fault["msg"]) for fault in error.errors())
         _refuse(": ".join(filter(None, (file.name, place, reason))) for place, reason in places)
         raise
 

@@ -47,18 +47,16 @@ def _id_faults(dataset: Dataset) -> Iterator[str]:
         "session": [session.id for session in sessions],
         "message": [message.id for session in sessions for message in session.messages],
         "label": [question.id for question in dataset.questions]
-        + [each.id for each in dataset.supersessions],
+        + [supersession.id for supersession in dataset.supersessions],
     }
     for kind, ids in kinds.items():
         yield from (
-            f"{kind} id {each} is used {times} times"
-            for each, times in Counter(ids).items()
+            f"{kind} id {name} is used {times} times"
+            for name, times in Counter(ids).items()
             if times > 1
         )
         yield from (
-            f"{kind} id {each!r} is not an id the API takes"
-            for each in ids
-            if not ID.fullmatch(each)
+            f"{kind} id {id_!r} is not an id the API takes" for id_ in ids if not ID.fullmatch(id_)
         )
 
 
@@ -112,7 +110,7 @@ def _question_faults(dataset: Dataset, question: Question) -> Iterator[str]:
             and dataset.session_of(evidence.message).user == question.user
         ):
             yield f"{name} says that {evidence.message} is another user's, but it is {question.user}'s own"
-    spoken = {dataset.session_of(each).language for each in ids if each in dataset}
+    spoken = {dataset.session_of(id_).language for id_ in ids if id_ in dataset}
     if spoken and question.cross_lingual != any(
         language != question.language for language in spoken
     ):
@@ -135,12 +133,12 @@ def _number_faults(question: Question) -> Iterator[str]:
 
 def _supersession_faults(dataset: Dataset, supersession: Supersession) -> Iterator[str]:
     name, new = f"supersession {supersession.id}", supersession.new
-    said = [(old.message, old.quote) for old in supersession.old] + [(new.message, new.quote)]
-    for message, quote in said:
+    quotes = [(old.message, old.quote) for old in supersession.old] + [(new.message, new.quote)]
+    for message, quote in quotes:
         yield from _quote_faults(
             dataset, name, message=message, quote=quote, user=supersession.user
         )
-    for before, after in pairwise([message for message, _ in said if message in dataset]):
+    for before, after in pairwise([message for message, _ in quotes if message in dataset]):
         if dataset.message(before).timestamp >= dataset.message(after).timestamp:
             yield f"{name}: {before} is replaced by {after}, but is not the earlier one"
     if new.keyword not in new.quote:

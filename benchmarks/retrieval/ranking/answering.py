@@ -84,8 +84,8 @@ def whether(dataset: Dataset, *, embedder: Embedder, reranker: Reranker) -> Iter
 
 
 def train(questions: Sequence[Whether]) -> dict[str, Any]:
-    """The model as it is stored. Each set counts the same, and so do questions with and without an
-    answer.
+    """Return the model as it is stored. Each set counts the same, and so do questions with and
+    without an answer.
     """
     usable = [each for each in questions if each.signs]
     counts = Counter((each.of, each.kind) for each in usable)
@@ -128,7 +128,7 @@ def _likelihood(model: LinearRanker[Sign], question: Whether) -> float:
 
 
 def floor_for(found: Sequence[Judged], *, lost: float) -> float:
-    """The highest floor below which at most this share of the answered questions lies."""
+    """Return the highest floor below which at most this share of the answered questions lies."""
     answered = sorted(each.likelihood for each in found if each.question.is_answered)
     return answered[int(lost * len(answered))]
 
@@ -139,7 +139,9 @@ def silent(found: Sequence[Judged], kind: Answered, *, floor: float) -> float:
 
 
 def curve(questions: Sequence[Whether]) -> Table:
-    """How many questions without an answer are met with silence, for each share that is lost."""
+    """Return how many questions without an answer are met with silence, for each share that is
+    lost.
+    """
     by_conversation, by_kind = (judged(questions, by_kind=each) for each in (False, True))
     rows: list[list[Cell]] = []
     for lost in LOSSES:
@@ -163,7 +165,7 @@ def curve(questions: Sequence[Whether]) -> Table:
 
 
 def reliability(questions: Sequence[Whether]) -> Table:
-    """How many questions are answered, by the likelihood that recall gave."""
+    """Return how many questions are answered, by the likelihood that recall gave."""
     found = judged(questions, by_kind=False)
     counts = Counter((each.question.of, each.question.kind) for each in found)
     rows: list[list[Cell]] = []

@@ -19,9 +19,9 @@ STRENGTH = 100.0  # how much the mean loss of a pair counts beside the squares o
 
 
 def fitted(groups: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """A pair is an answer and another candidate of the same question: the answer is to have the
-    higher sum. The pairs of a question count as much as its weight says. The sums are then scaled so
-    that they are the logarithm of the odds of an answer.
+    """Return a pair is an answer and another candidate of the same question: the answer is to have
+    the higher sum. The pairs of a question count as much as its weight says. The sums are then
+    scaled so that they are the logarithm of the odds of an answer.
     """
     raw = np.array([row for group in groups for row in group["x"]], dtype=float)
     means, scales = np.nanmean(raw, axis=0), np.nanstd(raw, axis=0)
@@ -40,7 +40,7 @@ def fitted(groups: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def told_apart(rows: Sequence[Any], labels: Sequence[int], shares: Sequence[float]) -> Any:
-    """A regression whose sums are the logarithm of the odds that a row has the label 1."""
+    """Return a regression whose sums are the logarithm of the odds that a row has the label 1."""
     raw = np.array(rows, dtype=float)
     means, scales = np.nanmean(raw, axis=0), np.nanstd(raw, axis=0)
     scales[scales < 1e-9] = 1.0

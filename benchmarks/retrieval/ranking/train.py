@@ -43,7 +43,7 @@ class Judged:
 
 
 def train(questions: Sequence[AskedQuestion]) -> dict[str, Any]:
-    """The rankers as they are stored. Each set counts the same."""
+    """Return the rankers as they are stored. Each set counts the same."""
     usable = [
         question
         for question in questions
@@ -94,7 +94,7 @@ def _fit(
 
 
 def fitted(told: Mapping[str, Any]) -> dict[str, Any]:
-    """What `fit.py` makes of these groups or rows, in its own environment."""
+    """Return what `fit.py` makes of these groups or rows, in its own environment."""
     done = subprocess.run(
         [str(python_of(LEARNER)), str(Path(__file__).with_name("fit.py"))],
         input=json.dumps(told),
@@ -107,7 +107,7 @@ def fitted(told: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def rounded(names: Sequence[str], made: Mapping[str, Any]) -> dict[str, Any]:
-    """A model as it is stored."""
+    """Return a model as it is stored."""
     columns = zip(names, made["means"], made["scales"], made["weights"], strict=True)
     return {
         "constant": round(made["constant"], DIGITS),
@@ -123,7 +123,7 @@ def rounded(names: Sequence[str], made: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def order(question: AskedQuestion, rankers: Rankers) -> list[Asked]:
-    """The candidates as recall orders them: the first are read, and all are placed by their
+    """Return the candidates as recall orders them: the first are read, and all are placed by their
     scores.
     """
     best = _best(question, rankers)
@@ -148,8 +148,8 @@ def judged(questions: Iterable[tuple[AskedQuestion, Rankers]]) -> Judged:
 
 
 def left_out(questions: Sequence[AskedQuestion], of: str) -> Judged:
-    """The set's questions, each asked of rankers that were trained without the conversations of its
-    user.
+    """Return the set's questions, each asked of rankers that were trained without the conversations
+    of its user.
     """
     users = sorted({question.user for question in questions if question.of == of})
 
@@ -165,7 +165,7 @@ def left_out(questions: Sequence[AskedQuestion], of: str) -> Judged:
 
 
 def kind_left_out(questions: Sequence[AskedQuestion], of: str) -> Judged:
-    """The set's questions, asked of rankers that were trained on the other sets alone."""
+    """Return the set's questions, asked of rankers that were trained on the other sets alone."""
     users = frozenset(each.user for each in questions if each.of == of)
     rankers = _without(questions, of, users=users)
     return judged((each, rankers) for each in _judged_of(questions, of))

@@ -60,7 +60,7 @@ def fitted(pairs: Sequence[dict[str, Any]], *, strength: float) -> dict[str, Any
 
 
 def _vocabulary(pairs: Sequence[dict[str, Any]]) -> list[str]:
-    """The words that several statements have."""
+    """Return the words that several statements have."""
     statements = {tuple(pair["words"]) for pair in pairs}
     often = Counter(word for statement in statements for word in statement)
     return sorted(word for word, times in often.items() if times >= LEAST_OFTEN)

@@ -46,8 +46,8 @@ class Pair:
 
 
 def written(writer: str) -> Iterator[Pair]:
-    """The pairs of one writer. A line with `=` is known; the lines after it say what the new ones
-    do to it.
+    """Yield the pairs of one writer. A line with `=` is known; the lines after it say what the new
+    ones do to it.
     """
     for path in sorted((WRITTEN / writer).glob("*.txt")):
         known = ""
@@ -86,25 +86,25 @@ def _first_of(text: str) -> Said:
 
 
 def of_cases(name: str, cases: Iterable[Case]) -> Iterator[Pair]:
-    """The pairs of a set's cases that the checks label."""
+    """Yield the pairs of a set's cases that the checks label."""
     for case in cases:
         if case.kind in KINDS:
             yield from _of_case(name, case)
 
 
 def _of_case(name: str, case: Case) -> Iterator[Pair]:
-    told = [
+    statements = [
         stated(message.content, datetime.combine(session.day, time(9), UTC))
         for session in case.sessions
         for message in session.messages
         if message.role == "user" and message.content
     ]
     checks = _Checks.of(case)
-    for place, now in enumerate(told):
+    for place, now in enumerate(statements):
         for new in now:
-            for known in (each for before in told[:place] for each in before):
+            for known in (statement for before in statements[:place] for statement in before):
                 label = checks.label(
-                    new, known, is_last=place == len(told) - 1, alone=len(now) == 1
+                    new, known, is_last=place == len(statements) - 1, alone=len(now) == 1
                 )
                 if label is not None:
                     yield Pair(name, case.id, new, known, label)
@@ -125,7 +125,7 @@ class _Checks:
         )
 
     def label(self, new: Said, known: Said, *, is_last: bool, alone: bool) -> Label | None:
-        """What the new statement does to the known one; None where the checks don't tell."""
+        """Return what the new statement does to the known one; None where the checks don't tell."""
         mine, theirs = new.text.casefold(), known.text.casefold()
         if any(word in mine and word in theirs for word in self.once):
             return "repeat"
@@ -140,13 +140,15 @@ class _Checks:
 
 
 def stated(text: str, at: datetime) -> Sequence[Said]:
-    """The statements of a message; the whole message if it states nothing by itself."""
+    """Return the statements of a message; the whole message if it states nothing by itself."""
     message = Message(
         seq=1, id="1", turn=1, tokens=1, encoding="", created_at=at.isoformat(),
         chat={"role": "user", "content": text},
     )  # fmt: skip
-    found = PatternExtractor().extract(Chunk(1, 1, (message,)), prompt=None).findings
+    findings = PatternExtractor().extract(Chunk(1, 1, (message,)), prompt=None).findings
     stated = [
-        Said(one.content, one.type, one.topic, one.subject) for one in found if not one.depends
+        Said(finding.content, finding.type, finding.topic, finding.subject)
+        for finding in findings
+        if not finding.depends
     ]
-    return stated or [Said(each) for each in sentences_at_the_ends(text, most=LONGEST)]
+    return stated or [Said(end) for end in sentences_at_the_ends(text, most=LONGEST)]

@@ -23,7 +23,7 @@ SPOKEN = ("user",)
 
 
 def of_talks(*, is_odd: bool) -> Iterator[Pair]:
-    """The pairs of every second one of our labelled conversations."""
+    """Yield the pairs of every second one of our labelled conversations."""
     for talk in conversations(is_odd=is_odd):
         yield from _of_talk(talk)
 
@@ -44,13 +44,13 @@ def _of_talk(talk: Conversation) -> Iterator[Pair]:
 
 @cache
 def _changed() -> frozenset[tuple[str, str]]:
-    """The messages that state what changes later, each with the message that changes it."""
+    """Return the messages that state what changes later, each with the message that changes it."""
     each = (one for path in OUR_SETS for one in load(path).supersessions)
     return frozenset((old.message, one.new.message) for one in each for old in one.old)
 
 
 def _beside(new: Said, known: Sequence[tuple[str, Said]]) -> dict[tuple[str, Said], None]:
-    """The newest known statements, and the newest that share a word with the new one. Each has the
+    """Return the newest known statements, and the newest that share a word with the new one. Each has the
     id of its message.
     """
     named = naming(new.text)

@@ -33,7 +33,7 @@ LEAST = {"changes": 0.48, "clearly": 0.75, "repeats": 0.5, "sounds": -3.0, "soun
 
 
 def train(pairs: Sequence[Pair]) -> dict[str, Any]:
-    """The weights as they are stored."""
+    """Return the weights as they are stored."""
     told = [_row(pair, is_unrelated=False) for pair in pairs]
     told += [_row(pair, is_unrelated=True) for pair in unrelated(pairs)]
     done = subprocess.run(
@@ -63,7 +63,7 @@ def _row(pair: Pair, *, is_unrelated: bool) -> dict[str, Any]:
 
 
 def pairs_by_set() -> dict[str, list[Pair]]:
-    """The pairs of each set of cases, and the written ones."""
+    """Return the pairs of each set of cases, and the written ones."""
     found = {
         **{f"by {writer}": list(written(writer)) for writer in WRITERS},
         "talks": list(of_talks(is_odd=False)),
@@ -75,7 +75,9 @@ def pairs_by_set() -> dict[str, list[Pair]]:
 
 
 def judged(pairs: Sequence[Pair], relations: Relations) -> list[Cell]:
-    """How many changes and repetitions are found, and how many other pairs are taken for one."""
+    """Return how many changes and repetitions are found, and how many other pairs are taken for
+    one.
+    """
     likely = [(pair, relations.likely(pair.new, pair.known)) for pair in pairs]
     marks = relations.thresholds
 
@@ -100,7 +102,7 @@ def judged(pairs: Sequence[Pair], relations: Relations) -> list[Cell]:
 
 
 def table(sets: dict[str, list[Pair]]) -> Table:
-    """The judgement of each set by weights that were trained on the other sets."""
+    """Return the judgement of each set by weights that were trained on the other sets."""
     rows: list[list[Cell]] = []
     for name, pairs in sets.items():
         others = [pair for other, each in sets.items() if other != name for pair in each]

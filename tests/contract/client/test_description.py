@@ -93,6 +93,7 @@ def test_there_is_an_exception_for_every_code_of_the_service() -> None:
         (409, {"code": "of_tomorrow"}, errors.Conflict),
         (418, {}, errors.BadRequest),
         (401, {"message": "Unauthorized"}, errors.Unauthenticated),
+        (403, {"message": "Forbidden"}, errors.Forbidden),
         (504, {"detail": "<html>"}, errors.ServerFailed),
     ],
 )

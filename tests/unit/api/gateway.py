@@ -17,6 +17,9 @@ class LambdaContext:
     invoked_function_arn = "arn:aws:lambda:us-east-1:123456789012:function:function"
     aws_request_id = "invocation-1"
 
+    def get_remaining_time_in_millis(self) -> int:
+        return 60_000
+
 
 @dataclass(frozen=True)
 class Answer:

@@ -34,8 +34,8 @@ class Authorizing:
         module = load("authorize")
         use_case = Authorize(self.tenants, self.clock)
         refusals = Refusals(self.MOST, self.clock)
-        monkeypatch.setattr(module.engines, "authorizer", lambda: use_case)
-        monkeypatch.setattr(module.engines, "refusals", lambda: refusals)
+        monkeypatch.setattr(module.callers, "authorizer", lambda: use_case)
+        monkeypatch.setattr(module.callers, "refusals", lambda: refusals)
         self.handler = module.handler
 
     def add(self, **more: Any) -> None:

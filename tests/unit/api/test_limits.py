@@ -14,7 +14,7 @@ from palimpsest.extraction.model import ModelExtractor
 from palimpsest.models.metered import Meter
 from palimpsest.models.ports import LanguageModel
 from palimpsest.offline.summarizer import ExtractiveSummarizer
-from palimpsest.wiring.engines import metered
+from palimpsest.wiring.models import metered
 
 from tests.doubles.tokens import LetterCounter
 from tests.unit.api.conftest import Service

@@ -98,7 +98,9 @@ def test_a_tool_message_and_what_a_tool_answers_are_two_shapes() -> None:
         "metadata": {},
     }
     OAS31Validator(schema("ToolMessage")).validate(sent)
-    assert set(shapes["ToolResult"]["properties"]) == {"role", "tool_call_id", "content"}
+    message, beside = {"role", "tool_call_id", "content"}, {"recall_id", "memory_ids"}
+    assert set(shapes["ToolResult"]["properties"]) == message | beside
+    assert not beside & set(shapes["ToolResult"]["required"])
 
 
 def test_every_operation_says_what_it_is_and_how_it_fails() -> None:

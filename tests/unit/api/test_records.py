@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from palimpsest.engines.dynamodb.streams import stream_record
 from palimpsest.errors import DamagedJob, ModelUnavailable, NewerJob, Unavailable
-from palimpsest.jobs import steps
+from palimpsest.jobs import handling
 from palimpsest.jobs.attempts import MAX_TRIES
 from palimpsest.jobs.events import JobNotice
 from palimpsest.observability import logger
@@ -31,6 +31,7 @@ from tests.unit.api.handlers import ROOT, load
 
 NOTICE = JobNotice("acme", "job_4c2f", "summarize")
 SECRET = "4111 1111 1111 1111"
+HELD = 70  # seconds: what is left of the function's time, and ten
 
 
 @dataclass
@@ -41,6 +42,8 @@ class Worker:
     done: list[JobNotice] = field(default_factory=list)
     given_up: list[tuple[JobNotice, str]] = field(default_factory=list)
     hidden: list[int] = field(default_factory=list)
+    held: list[int] = field(default_factory=list)
+    cannot_hold: bool = False
     waiting: list[int] = field(default_factory=list)
     tries: int = 0
     was_given_up: bool = False
@@ -48,6 +51,7 @@ class Worker:
     cannot_wait: bool = False
 
     def step(self, notice: JobNotice) -> None:
+        assert self.held or self.cannot_hold
         if self.failure is not None:
             raise self.failure
         self.done.append(notice)
@@ -55,8 +59,11 @@ class Worker:
     def give_up(self, notice: JobNotice, *, error: str) -> None:
         self.given_up.append((notice, error))
 
-    def hide(self, receipt_handle: str, *, seconds: int) -> None:
-        self.hidden.append(seconds)
+    def hide(self, *receipt_handles: str, seconds: int) -> None:
+        """A worker that begins holds its messages, and hides one that failed."""
+        if seconds == HELD and self.cannot_hold:
+            raise Unavailable("The queue did not answer.")
+        (self.held if seconds == HELD else self.hidden).extend([seconds] * len(receipt_handles))
 
     def has_failed(self, notice: JobNotice) -> bool:
         return self.was_given_up
@@ -78,7 +85,7 @@ class Worker:
 
     def receive(self, *records: dict[str, Any]) -> list[str]:
         """The messages that the queue is to keep."""
-        worker = steps.Worker(self.step, self.give_up, self.hide, self, self.leave)
+        worker = handling.Worker(self.step, self.give_up, self.hide, self, self.leave)
         answer = work_batch({"Records": list(records)}, LambdaContext(), worker=worker)  # type: ignore[arg-type]
         return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
 
@@ -185,6 +192,19 @@ def test_a_step_that_is_done_leaves_nothing_to_do() -> None:
         [],
         [NOTICE],
     )
+
+
+def test_a_worker_that_begins_hides_its_messages_until_it_must_have_ended() -> None:
+    """If its process is killed, they come back then, and not after six times as long."""
+    worker = Worker()
+    worker.receive(message(1), message(2))
+    assert worker.held == [HELD, HELD]
+
+
+def test_a_queue_that_does_not_answer_keeps_no_worker_from_its_step() -> None:
+    worker = Worker(cannot_hold=True)
+    assert worker.receive(message()) == []
+    assert worker.done == [NOTICE]
 
 
 def test_a_step_is_done_although_its_place_in_the_queue_can_not_be_left() -> None:

@@ -24,6 +24,7 @@ BUILT_IN = {
     "models": None,
     "secrets": "keep_in_message",
     "answer_floor": None,
+    "keep_model_calls": False,
     "retention_job": None,
     "limits": dict.fromkeys(("requests_per_second", "sessions", "memories", "model_cost_usd")),
 }

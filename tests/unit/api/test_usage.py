@@ -12,7 +12,7 @@ from palimpsest.errors import ModelUnavailable, PalimpsestError, Unavailable
 from palimpsest.models.metered import Meter
 from palimpsest.models.ports import Completion, LanguageModel, Schema, Vector
 from palimpsest.models.usage import Usage
-from palimpsest.wiring.engines import metered
+from palimpsest.wiring.models import metered
 from palimpsest_local.stores.tenants import LocalUsages
 
 from tests.doubles.meanings import Meanings

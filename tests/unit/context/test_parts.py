@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from palimpsest.api.resources.context import _parts
+from palimpsest.api.resources.context.answer import _parts
 from palimpsest.conversations.configuration import MemoryAs
 from palimpsest.jobs.events import JobNotice
 

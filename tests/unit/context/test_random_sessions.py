@@ -10,7 +10,7 @@ from typing import Any, cast, get_args
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from palimpsest.api.resources.context import _parts
+from palimpsest.api.resources.context.answer import _parts
 from palimpsest.context.cache import parts_of
 from palimpsest.context.session_context import SessionContext
 from palimpsest.conversations.configuration import MemoryAs

@@ -11,7 +11,7 @@ import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from palimpsest import tracing
-from palimpsest.engines.aws import FunctionEmbedder
+from palimpsest.engines.aws.functions import FunctionEmbedder
 from palimpsest.engines.opentelemetry import OpenTelemetryTracer
 from palimpsest.errors import ModelUnavailable
 from palimpsest.models.ports import Space

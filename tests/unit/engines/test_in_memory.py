@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from palimpsest.clock import FakeClock, SystemClock
+from palimpsest.jobs.events import MessageChanged
 from palimpsest.scope import Scope
 from palimpsest_local.stores.jobs import LocalJobs
 from palimpsest_local.stores.sessions import LocalSessions
@@ -54,15 +55,21 @@ def test_a_crash_comes_before_a_commit_or_after_it(
     assert [found.seq for found in talk.sessions.messages(SCOPE, first=1, last=9)] == kept
 
 
-def test_a_removal_may_crash_between_its_pages(talk: Conversation, faults: CrashAt) -> None:
+def test_a_removal_that_crashes_between_its_pages_has_noted_the_first(
+    talk: Conversation, faults: CrashAt
+) -> None:
     batch = tuple(message(seq) for seq in range(1, 41))
     talk.commit(replace(talk.known, version=2, seq=40), messages=batch)
+    assert isinstance(talk.sessions, LocalSessions)
+    noted = len(talk.sessions.state.changes)
     faults.step = "after remove"
     with pytest.raises(Crash):
         talk.sessions.remove(SCOPE, first=1, last=40, whole=True)
-    assert [found.seq for found in talk.sessions.messages(SCOPE, first=1, last=40)] == list(
-        range(26, 41)
-    )
+    left = [found.seq for found in talk.sessions.messages(SCOPE, first=1, last=40)]
+    assert left == list(range(26, 41))
+    assert talk.sessions.state.changes[noted:] == [
+        MessageChanged(SCOPE.tenant, SCOPE.session, seq) for seq in range(1, 26)
+    ]
 
 
 def test_every_write_is_announced(faults: CrashAt) -> None:

@@ -5,6 +5,7 @@ does.
 from __future__ import annotations
 
 from palimpsest.errors import ModelOutputInvalid, ModelUnavailable
+from palimpsest.jobs.attempts import FIRST_ATTEMPTS
 from palimpsest.jobs.events import JobNotice
 
 from tests.unit.extraction.service import ExtractionService
@@ -81,8 +82,9 @@ def test_a_model_that_is_down_is_asked_by_one_job_at_a_time() -> None:
         service.time.advance(4)
         service.drain()
         service.sweep()
-    assert len(service.outbox) == 14
-    assert len(service.extractor.read) == 4 * 14
+    attempts = FIRST_ATTEMPTS + 8  # a minute apart, then five
+    assert len(service.outbox) == attempts
+    assert len(service.extractor.read) == 4 * attempts
     service.extractor.failure = None
     for _ in range(2):
         service.time.advance(3_700)

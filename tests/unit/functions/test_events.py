@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from palimpsest.conversations.drafts import Draft
 from palimpsest.jobs.events import JobNotice
-from palimpsest.jobs.steps import CountedTries, Worker
+from palimpsest.jobs.handling import CountedTries, Worker
 from palimpsest.search.rebuild import StartReindex
 from palimpsest.tenants.authorize import Authorize
 from palimpsest.tenants.keys import ApiKey, key_id

@@ -1,7 +1,9 @@
 """A new version gets traffic only if it answers, and CodeDeploy hears so either way."""
 
+import ast
 import io
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -75,3 +77,21 @@ def test_a_function_that_it_does_not_know_fails(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(module, "client", lambda _: aws)
     module.handler(EVENT, None)
     assert aws.told == ["Failed"]
+
+
+def test_it_needs_nothing_of_the_release_that_it_judges() -> None:
+    """A release whose layers can't be loaded must be reported, so the judge loads none of them."""
+    tree = ast.parse((ROOT / "functions" / "smoke" / "handler.py").read_text())
+    imported = {
+        name.partition(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in _names(node)
+    }
+    assert imported <= sys.stdlib_module_names | {"boto3"}
+
+
+def _names(node: ast.Import | ast.ImportFrom) -> list[str]:
+    if isinstance(node, ast.ImportFrom):
+        return [node.module or ""]
+    return [alias.name for alias in node.names]

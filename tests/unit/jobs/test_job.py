@@ -51,12 +51,5 @@ def test_a_job_ends_once_done_or_failed() -> None:
     ]
 
 
-def test_waiting_doubles_up_to_an_hour() -> None:
-    assert [retry_delay(attempts) for attempts in (0, 1, 2, 5, 6, 1_000)] == [
-        60,
-        120,
-        240,
-        300,
-        300,
-        300,
-    ]
+def test_failed_work_waits_for_a_minute_in_the_first_hour_and_then_for_five() -> None:
+    assert [retry_delay(attempts) for attempts in (0, 1, 19, 20, 1_000)] == [60, 60, 60, 300, 300]

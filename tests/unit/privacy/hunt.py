@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from html import unescape
 from typing import Any
 
-from palimpsest.api.resources.messages import AppendRequest
+from palimpsest.api.resources.messages.shapes import AppendRequest
 from palimpsest.clock import FakeClock
 from palimpsest.memory.filters import MemoryFilter
 from palimpsest.memory.record import GRAPH
@@ -135,9 +135,9 @@ class Hunt:
             own=own,
         )
         self.service = self.own.service
-        if settings:
-            changed = TenantSettings(memory={**MEMORY, **BLOCKS}, **settings)
-            self.service.stores.tenants.replace_settings(TENANT, changed)
+        kept = {"keep_model_calls": True, **(settings or {})}
+        changed = TenantSettings(memory={**MEMORY, **BLOCKS}, **kept)
+        self.service.stores.tenants.replace_settings(TENANT, changed)
 
     def say(
         self,
@@ -183,6 +183,12 @@ class Hunt:
         self.service.prune(TENANT.session(session), strategy="summarize", max_tokens=1)
         self.work()
 
+    def kept_calls(self) -> str:
+        """Everything that is kept of calls of the model."""
+        blobs = self.service.stores.blobs
+        found = [blobs.get(key) for key in blobs.keys(f"calls/{TENANT.tenant}/")]
+        return "\n".join(data.decode() for data in found if data)
+
     def known(self) -> list[str]:
         page = self.service.manage_memories.listed(SARAH, where=MemoryFilter(), limit=100)[0]
         return [record.content for record in page]
@@ -221,14 +227,9 @@ class Hunt:
             )
             yield "summaries", json.dumps([asdict(one) for one in found], default=str)
         yield "index", index_text(self.service)
-        yield (
-            "jobs",
-            json.dumps(
-                [asdict(job) for job in self.service.stores.jobs.state.jobs.values()], default=str
-            )
-            if hasattr(self.service.stores.jobs, "state")
-            else "",
-        )
+        yield "kept model calls", self.kept_calls()
+        jobs, _ = self.service.stores.jobs.listed(SARAH, limit=1_000, newest_first=True)
+        yield "jobs", json.dumps([asdict(job) for job in jobs], default=str)
 
     def _found(self, question: str, *, session: str | None) -> Iterator[tuple[str, str]]:
         for answer in (False, True):

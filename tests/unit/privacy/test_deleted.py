@@ -220,7 +220,24 @@ PARAPHRASES = [
     ("J'ai un fils qui s'appelle Léo.", "Léo", "Mon fils Léo a six ans."),
     ("Tengo diabetes.", "diabetes", "Mi diabetes es de tipo 1."),
 ]
+WITHOUT_A_SHARED_WORD = [
+    ("I'm a vegetarian.", "vegetarian", "I don't eat meat."),
+    ("I'm vegan.", "vegan", "I never eat animal products."),
+    ("I'm a vegetarian.", "vegetarian", "Ich esse kein Fleisch."),
+    ("I don't drink alcohol.", "alcohol", "I've been sober for two years."),
+    ("I have diabetes.", "diabetes", "I inject insulin every evening."),
+    ("Ich bin arbeitslos.", "arbeitslos", "Ich habe meinen Job verloren."),
+    ("J'ai un cancer.", "cancer", "Je commence ma chimio lundi."),
+    ("Estoy embarazada.", "embarazada", "Esperamos un bebé para mayo."),
+]
+OUTDATED = [
+    ("I live in Kiel.", "Kiel", "I live in Bonn."),
+    ("Ich arbeite bei Siemens.", "Siemens", "Ich arbeite bei Bosch."),
+]
 OTHERS = [
+    ("I have diabetes.", "diabetes", "I have asthma.", "asthma"),
+    ("I'm a vegetarian.", "vegetarian", "My brother doesn't eat meat.", "brother"),
+    ("I live in Kiel.", "Kiel", "My sister lives in Bonn.", "Bonn"),
     ("I live in Kiel.", "Kiel", "I work in Kiel.", "work in Kiel"),
     ("I'm allergic to peanuts.", "peanut", "I'm allergic to pollen.", "pollen"),
     ("My boss is called Ruth.", "Ruth", "My boss is strict.", "strict"),
@@ -241,7 +258,7 @@ def known_after_an_old_message(said: str, word: str, old: str) -> list[str]:
     return list(hunt.known())
 
 
-@pytest.mark.parametrize(("said", "word", "old"), PARAPHRASES)
+@pytest.mark.parametrize(("said", "word", "old"), [*PARAPHRASES, *WITHOUT_A_SHARED_WORD])
 def test_an_old_statement_in_other_words_stays_deleted(said: str, word: str, old: str) -> None:
     assert known_after_an_old_message(said, word, old) == []
 
@@ -251,3 +268,35 @@ def test_an_old_statement_of_something_else_is_known(
     said: str, word: str, old: str, known: str
 ) -> None:
     assert known in " ".join(known_after_an_old_message(said, word, old))
+
+
+@pytest.mark.parametrize(("said", "word", "old"), OUTDATED)
+def test_an_earlier_value_of_a_deleted_topic_is_not_learned_anew(
+    said: str, word: str, old: str
+) -> None:
+    assert known_after_an_old_message(said, word, old) == []
+
+
+def test_a_value_between_the_deleted_statement_and_its_deletion_is_known() -> None:
+    hunt = Hunt(model=False)
+    hunt.send("s", [{"role": "user", "content": "I live in Kiel."}])
+    hunt.later()
+    between = stamp(hunt.clock.now())
+    hunt.later()
+    hunt.service.manage_memories.delete(SARAH, hunt.id_of("Kiel"))
+    hunt.work()
+    hunt.send("t", [{"role": "user", "content": "I live in Bonn.", "timestamp": between}])
+    hunt.later()
+    assert list(hunt.known()) == ["I live in Bonn."]
+
+
+def test_said_later_in_other_words_it_is_a_new_memory() -> None:
+    hunt = Hunt(model=False)
+    hunt.send("s", [{"role": "user", "content": "I'm a vegetarian."}])
+    hunt.later()
+    hunt.service.manage_memories.delete(SARAH, hunt.id_of("vegetarian"))
+    hunt.work()
+    hunt.later()
+    hunt.send("t", [{"role": "user", "content": "I don't eat meat."}])
+    hunt.later()
+    assert list(hunt.known()) == ["I don't eat meat."]

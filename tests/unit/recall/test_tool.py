@@ -64,6 +64,20 @@ def test_a_call_gives_a_tool_message_with_what_was_found(
     }
 
 
+def test_a_search_is_named_for_feedback(service: RecallService, tool: SearchTool) -> None:
+    memory = service.keep("Likes green tea").id
+    service.index_all()
+    found = tool(SARAH, {"query": "green tea"}, identify=True)
+    assert found["memory_ids"] == [memory]
+    again = tool(SARAH, {"query": "green tea"}, identify=True)
+    other = tool(SARAH, {"query": "Does she like green tea?"}, identify=True)
+    assert again["recall_id"] == found["recall_id"] != other["recall_id"]
+    given = service.memories_app.feedback(SARAH, found["recall_id"], wrong=found["memory_ids"])
+    assert given.counted == (memory,)
+    (review,), _ = service.memories_app.reviews.listed(SARAH.owner, limit=9)
+    assert review.review.recall == found["recall_id"]
+
+
 def test_an_answer_says_who_speaks_where_a_memory_is_in_somebodys_own_words(
     service: RecallService, tool: SearchTool
 ) -> None:

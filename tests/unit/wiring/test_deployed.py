@@ -15,7 +15,7 @@ from palimpsest.scope import Scope
 from palimpsest.service.parts import Stores
 from palimpsest.service.service import Service
 from palimpsest.wiring import deployed as deployed_parts
-from palimpsest.wiring import engines
+from palimpsest.wiring import models, search, stores
 from palimpsest_client.errors import ModelNotAllowed
 from palimpsest_local.in_process import in_process
 
@@ -42,7 +42,11 @@ def deployed(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Service, Service
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(OneTable, "warm", lambda _: None)  # no table is reached
-    made = [each for module in (engines, deployed_parts) for each in vars(module).values()]
+    made = [
+        each
+        for module in (models, search, stores, deployed_parts)
+        for each in vars(module).values()
+    ]
     caches = [each for each in made if hasattr(each, "cache_clear")]
     for cached in caches:
         cached.cache_clear()

@@ -14,7 +14,8 @@ from palimpsest.models.ports import Space
 from palimpsest.scope import UserScope
 from palimpsest.search.ports import Gone
 from palimpsest.settings import MemoriesSettings, SearchSettings
-from palimpsest.wiring import engines
+from palimpsest.wiring import models
+from palimpsest.wiring.search import search_index
 from palimpsest_local.embedded.index import EmbeddedIndex
 
 from tests.doubles.owned_index import OwnedIndex
@@ -47,7 +48,7 @@ def _in_a_region(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_file_is_the_search_index_of_one_machine(tmp_path: Path) -> None:
-    index = engines.search_index(search_settings(SEARCH_URL=(tmp_path / "index.sqlite").as_uri()))
+    index = search_index(search_settings(SEARCH_URL=(tmp_path / "index.sqlite").as_uri()))
     assert isinstance(index, EmbeddedIndex)
     assert index.space == SPACE
     index.prepare()
@@ -58,18 +59,18 @@ def test_a_file_is_the_search_index_of_one_machine(tmp_path: Path) -> None:
     "url", ["https://search-example.us-east-1.es.amazonaws.com", "http://127.0.0.1:9200"]
 )
 def test_an_address_is_a_cluster(url: str) -> None:
-    index = engines.search_index(search_settings(SEARCH_URL=url, **OPENAI))
+    index = search_index(search_settings(SEARCH_URL=url, **OPENAI))
     assert isinstance(index, OpenSearchIndex)
     assert index.space == Space("text-embedding-3-small", 1_536)
 
 
 def test_plain_http_leads_nowhere_but_to_this_machine() -> None:
     with pytest.raises(ValueError, match="loopback"):
-        engines.search_index(search_settings(SEARCH_URL="http://search.example"))
+        search_index(search_settings(SEARCH_URL="http://search.example"))
 
 
 def test_without_an_address_nothing_is_indexed_and_no_question_is_answered() -> None:
-    index = engines.search_index(search_settings())
+    index = search_index(search_settings())
     part = OwnedIndex(index, UserScope("acme", "sarah"))
     index.prepare()
     assert (part.write([Gone("mem_1", 1)]), index.indexes()) == ((), ())
@@ -100,10 +101,7 @@ def test_what_is_no_address_stops_the_start(url: str) -> None:
 
 
 def test_the_embedders_name_says_where_it_runs() -> None:
-    here, remote = (
-        engines.embedder(search_settings()),
-        engines.embedder(search_settings(**OPENAI)),
-    )
+    here, remote = (models.embedder(search_settings()), models.embedder(search_settings(**OPENAI)))
     assert isinstance(here, MaskedEmbedder)
     assert isinstance(here.embedder, BuiltinEmbedder)
     assert isinstance(remote, MaskedEmbedder)
@@ -112,14 +110,14 @@ def test_the_embedders_name_says_where_it_runs() -> None:
 
 
 def test_a_reranker_is_there_where_the_functions_carry_models() -> None:
-    made = engines.reranker(memories_settings())
+    made = models.reranker(memories_settings())
     assert isinstance(made, MaskedReranker)
     assert isinstance(made.reranker, BuiltinReranker)
-    assert engines.reranker(memories_settings(**OPENAI)) is None
+    assert models.reranker(memories_settings(**OPENAI)) is None
 
 
 def test_a_reranker_of_bedrock_replaces_the_built_in_one() -> None:
-    made = engines.reranker(memories_settings(RERANK_MODEL="cohere.rerank-v3-5:0"))
+    made = models.reranker(memories_settings(RERANK_MODEL="cohere.rerank-v3-5:0"))
     assert isinstance(made, MaskedReranker)
     assert isinstance(made.reranker, BedrockReranker)
 
@@ -127,12 +125,12 @@ def test_a_reranker_of_bedrock_replaces_the_built_in_one() -> None:
 @pytest.mark.parametrize("model", ["amazon.titan-embed-text-v2:0", "cohere.embed-multilingual-v3"])
 def test_vectors_of_bedrock_need_no_key(model: str) -> None:
     told = search_settings(EMBEDDING_MODEL=model, EMBEDDING_DIMENSION="1024")
-    made = engines.embedder(told)
+    made = models.embedder(told)
     assert isinstance(made, MaskedEmbedder)
     assert isinstance(made.embedder, BedrockEmbedder)
-    assert engines.question_embedder(told) is not None
+    assert models.question_embedder(told) is not None
 
 
 def test_a_builtin_model_that_is_not_there_is_said_at_the_first_text() -> None:
     with pytest.raises(ModelUnavailable):
-        engines.embedder(search_settings()).embed(["I moved to Lisbon."])
+        models.embedder(search_settings()).embed(["I moved to Lisbon."])

@@ -14,6 +14,7 @@ from palimpsest.clock import seconds
 from palimpsest.engines.places import job_partition
 from palimpsest.errors import Unavailable
 from palimpsest.jobs.events import JobNotice, RecordChanged
+from palimpsest.jobs.handling import CountedTries
 from palimpsest.jobs.job import (
     LEASE_SECONDS,
     MOST_LOST,
@@ -24,7 +25,6 @@ from palimpsest.jobs.job import (
     JobState,
 )
 from palimpsest.jobs.payloads import NewerPayload
-from palimpsest.jobs.steps import CountedTries
 from palimpsest.wiring.sweep import wire_sweep
 
 from tests.service import SARAH

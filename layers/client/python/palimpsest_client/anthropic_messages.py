@@ -26,9 +26,9 @@ def chats_of(messages: Iterable[Any], *, system: Any = None) -> list[Message]:
             chats.append(reply_of({"content": blocks}))
             continue
         chats += [_result(block) for block in blocks if block["type"] == "tool_result"]
-        if said := [_part(block) for block in blocks if block["type"] != "tool_result"]:
-            is_text = len(said) == 1 and said[0]["type"] == "text"
-            chats.append({"role": "user", "content": said[0]["text"] if is_text else said})
+        if parts := [_part(block) for block in blocks if block["type"] != "tool_result"]:
+            is_text = len(parts) == 1 and parts[0]["type"] == "text"
+            chats.append({"role": "user", "content": parts[0]["text"] if is_text else parts})
     return chats
 
 
@@ -82,7 +82,7 @@ def marks_of(message: Mapping[str, Any]) -> str:
     """
     blocks = _blocks(message["content"])
     ids = [block.get("id") or block.get("tool_use_id") for block in blocks]
-    return json.dumps([message["role"], _text(blocks), [each for each in ids if each]])
+    return json.dumps([message["role"], _text(blocks), [id_ for id_ in ids if id_]])
 
 
 def pointed(own: Mapping[str, Any], shown: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -103,8 +103,8 @@ def _blocks(content: Any) -> list[dict[str, Any]]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     return [
-        dict(each) if isinstance(each, Mapping) else each.model_dump(exclude_none=True)
-        for each in content
+        dict(block) if isinstance(block, Mapping) else block.model_dump(exclude_none=True)
+        for block in content
     ]
 
 

@@ -52,10 +52,10 @@ class AsyncConnection:
         if isinstance(step, Pause):
             await anyio.sleep(step.seconds)
             return None
-        asked: dict[str, Any] = {"json": step.body, "params": step.query, "headers": step.headers}
+        request: dict[str, Any] = {"json": step.body, "params": step.query, "headers": step.headers}
         http = await self._http.client()
         try:
-            async with http.stream(step.method, step.path, **asked) as answer:
+            async with http.stream(step.method, step.path, **request) as answer:
                 content = Content(answer)
                 async for part in answer.aiter_bytes():
                     content.add(part)
@@ -302,6 +302,7 @@ class AsyncPalimpsest(AsyncOver):
     users = rows(TenantCalls.users)
     sessions = rows(TenantCalls.sessions)
     jobs = rows(TenantCalls.jobs)
+    model_calls = rows(TenantCalls.model_calls)
     job = begun(TenantCalls.job)
     forget_sessions = begun(TenantCalls.forget_sessions)
     settings = value(TenantCalls.settings)

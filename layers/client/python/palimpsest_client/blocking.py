@@ -51,10 +51,10 @@ class Connection:
         if isinstance(step, Pause):
             time.sleep(step.seconds)
             return None
-        asked: dict[str, Any] = {"json": step.body, "params": step.query, "headers": step.headers}
+        request: dict[str, Any] = {"json": step.body, "params": step.query, "headers": step.headers}
         http = self._http.client()
         try:
-            with http.stream(step.method, step.path, **asked) as answer:
+            with http.stream(step.method, step.path, **request) as answer:
                 content = Content(answer)
                 for part in answer.iter_bytes():
                     content.add(part)
@@ -297,6 +297,7 @@ class Palimpsest(Over):
     users = rows(TenantCalls.users)
     sessions = rows(TenantCalls.sessions)
     jobs = rows(TenantCalls.jobs)
+    model_calls = rows(TenantCalls.model_calls)
     job = begun(TenantCalls.job)
     forget_sessions = begun(TenantCalls.forget_sessions)
     settings = value(TenantCalls.settings)

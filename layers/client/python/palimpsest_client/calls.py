@@ -88,10 +88,10 @@ class Listing(Generic[Row]):
         end). `seen` is the number of rows before it.
         """
         wanted = LARGEST_PAGE if self.limit is None else min(LARGEST_PAGE, self.limit - seen)
-        found = yield from call(
+        answer = yield from call(
             "GET", *self.path, query={**self.query, "limit": wanted, "cursor": cursor}
         )
-        rows, following = found[self.name], found["next_cursor"]
+        rows, following = answer[self.name], answer["next_cursor"]
         if not (isinstance(rows, list) and all(isinstance(row, dict) for row in rows)):
             raise TypeError("The rows of a page are objects.")
         if not (following is None or isinstance(following, str)):
@@ -150,7 +150,7 @@ def call(
     out, and so are fields, except in a PATCH or PUT, where null has a meaning.
 
     A POST or PUT has a new key, or the given one, and keeps it in every repetition, so that it is
-    done only once. A lost request, or one that was refused because of load, is sent again after a
+    done only once. A request that was lost, or refused because of load, is sent again after a
     pause. The pause grows, unless the service names one. Repetition ends after `TRIES` requests or
     `PATIENCE` seconds.
 
@@ -160,9 +160,9 @@ def call(
     """
     headers = {"Idempotency-Key": key or uuid.uuid4().hex} if method in KEYED else {}
     headers |= _trace()
-    given = body if body is None or method in CHANGING else _without_none(body)
-    place = "/v1/" + "/".join(quote(checked_id(str(each)), safe="") for each in path)
-    request = Send(method, place, given, _as_query(query or {}), headers)
+    fields = body if body is None or method in CHANGING else _without_none(body)
+    place = "/v1/" + "/".join(quote(checked_id(str(part)), safe="") for part in path)
+    request = Send(method, place, fields, _as_query(query or {}), headers)
     begun, lost_before = monotonic(), False
     for number in range(1, TRIES + 1):
         sent: Sent = yield request

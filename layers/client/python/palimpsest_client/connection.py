@@ -95,7 +95,7 @@ def find(url: str | None = None, api_key: str | None = None) -> Endpoint:
 
 def _stored() -> Endpoint | None:
     here = Path.cwd()
-    local = [] if os.environ.get(PROFILE) else [each / LOCAL for each in (here, *here.parents)]
+    local = [] if os.environ.get(PROFILE) else [folder / LOCAL for folder in (here, *here.parents)]
     for file in (*local, login_file()):
         if file.is_file():
             try:

@@ -100,7 +100,9 @@ def _field_errors(found: Any) -> Sequence[Mapping[str, str]]:
     """
     every = found if isinstance(found, list) else ()
     return [
-        each for each in every if isinstance(each, Mapping) and {"field", "message"} <= each.keys()
+        error
+        for error in every
+        if isinstance(error, Mapping) and {"field", "message"} <= error.keys()
     ]
 
 

@@ -149,12 +149,12 @@ def memories_of_mem0(file: Path) -> list[JSON]:
     """
     text = file.read_text(encoding="utf-8")
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except ValueError:
-        found = list(_rows(text, file))
-    if isinstance(found, Mapping):
-        found = found.get("results", found.get("memories", [found]))
-    return list(_statements(found, file))
+        value = list(_rows(text, file))
+    if isinstance(value, Mapping):
+        value = value.get("results", value.get("memories", [value]))
+    return list(_statements(value, file))
 
 
 def _lines(parts: Iterable[str]) -> Iterator[str]:
@@ -181,40 +181,40 @@ def _rows(text: str, file: Path) -> Iterator[Any]:
 
 def _whole(text: str, file: Path) -> Iterator[Any]:
     """Yield the conversations of a file that is a single JSON value."""
-    found = _parsed(text, str(file))
+    value = _parsed(text, str(file))
     is_many = (
-        isinstance(found, list)
-        and found
-        and not (isinstance(found[0], Mapping) and "role" in found[0])
+        isinstance(value, list)
+        and value
+        and not (isinstance(value[0], Mapping) and "role" in value[0])
     )
-    yield from found if is_many else [found]
+    yield from value if is_many else [value]
 
 
 def _parsed(text: str, place: str) -> Any:
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except ValueError as error:
         raise ValueError(f"{place} is not JSON: {error}") from error
-    if not isinstance(found, list | dict):
+    if not isinstance(value, list | dict):
         raise ValueError(f"{place} is neither a list nor an object.")  # noqa: TRY004 - the file is wrong, no type
-    return found
+    return value
 
 
 def _statements(found: Any, file: Path) -> Iterator[JSON]:
     if not isinstance(found, list):
         raise ValueError(f"{file} holds no list of memories.")  # noqa: TRY004 - the file is wrong
-    for number, each in enumerate(found, 1):
-        text = each.get("memory") or each.get("text") if isinstance(each, Mapping) else None
+    for number, memory in enumerate(found, 1):
+        text = memory.get("memory") or memory.get("text") if isinstance(memory, Mapping) else None
         if not isinstance(text, str):
             raise ValueError(f"{file}: memory {number} has no text under `memory`.")  # noqa: TRY004 - the file is wrong
-        given = each.get("metadata")
+        given = memory.get("metadata")
         known = (
             {name: value for name, value in given.items() if _is_scalar(value)}
             if isinstance(given, dict)
             else {}
         )
-        metadata = {**known, **({"mem0_id": str(each["id"])} if each.get("id") else {})}
-        since = {"valid_from": each["created_at"]} if each.get("created_at") else {}
+        metadata = {**known, **({"mem0_id": str(memory["id"])} if memory.get("id") else {})}
+        since = {"valid_from": memory["created_at"]} if memory.get("created_at") else {}
         yield {"type": "fact", "content": text, "metadata": metadata, **since}
 
 

@@ -1,4 +1,6 @@
-"""The operations on one user's knowledge graph, as steps."""
+"""The operations on one user's knowledge graph. Each is a series of steps (`calls`), which either
+client carries out.
+"""
 
 from __future__ import annotations
 

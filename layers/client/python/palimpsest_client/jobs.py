@@ -80,8 +80,8 @@ class JobState:
 def look(job: JobState, *, wait: float = 0) -> Steps[None]:
     """Read the present state of the job. With `wait`, wait up to 20 s for its end."""
     if job.id is not None:
-        found: JobAnswer = yield from call("GET", "jobs", job.id, query={"wait": wait or None})
-        job.shown = {**job.shown, **found}
+        answer: JobAnswer = yield from call("GET", "jobs", job.id, query={"wait": wait or None})
+        job.shown = {**job.shown, **answer}
 
 
 def wait(job: JobState, *, timeout: float = 300) -> Steps[None]:

@@ -24,14 +24,14 @@ def message_of(said: Said, *, role: str = "user") -> Message:
     if isinstance(said, str):
         return {"role": role, "content": said}
     if isinstance(said, Mapping):
-        found: Mapping[str, Any] = said
+        message: Mapping[str, Any] = said
     elif callable(dump := getattr(said, "model_dump", None)):
-        found = dump(exclude_none=True)
+        message = dump(exclude_none=True)
     else:
         raise TypeError(f"{type(said).__name__} is neither a text nor a chat message.")
-    if choices := found.get("choices"):
-        found = choices[0]["message"]
-    return {name: value for name, value in found.items() if value is not None}
+    if choices := message.get("choices"):
+        message = choices[0]["message"]
+    return {name: value for name, value in message.items() if value is not None}
 
 
 def parts(
@@ -53,7 +53,7 @@ def _fitting(messages: Sequence[Message], most: int, largest: int | None) -> int
     """Return how many messages fit into a part."""
     if largest is None:
         return most
-    sizes = accumulate(len(json.dumps(each, default=str)) for each in messages[:most])
+    sizes = accumulate(len(json.dumps(message, default=str)) for message in messages[:most])
     return max(1, sum(size <= largest for size in sizes))
 
 

@@ -1,4 +1,6 @@
-"""The operations on one session, as steps, and the turn, which is the next input of a model."""
+"""The operations on one session, as steps, and the turn, which is the next input of a model. The
+steps are described in `calls`.
+"""
 
 from __future__ import annotations
 
@@ -73,12 +75,12 @@ class SessionCalls:
         usage: Mapping[str, Any] | None = None,
         key: str | None = None,
     ) -> Steps[Appended]:
-        """Store 1 to 50 messages, all or none. With `context` (`{}` for the defaults) the answer
-        holds what comes next.
-        The same call with the same `key` stores nothing twice; nor do messages that each have an
-        `id`, without a key. With `if_last` only while that is the newest message. Raises
-        `HistoryMovedOn`. `usage` is what the model call used that made the messages: `model`,
-        `tokens_in`, `cached_tokens`, `written_tokens` and `tokens_out`.
+        """Store 1 to 50 messages, all or none. With `context` (`{}` for the defaults), the answer
+        holds the model's next input. Repeating the call with the same `key`, or with messages that
+        each have an `id`, stores nothing twice. With `if_last`, the messages are stored only if the
+        newest message has that number; otherwise raises `HistoryMovedOn`. `usage` is the usage of
+        the model call that made the messages: `model`, `tokens_in`, `cached_tokens`,
+        `written_tokens` and `tokens_out`.
         """
         sent = [message_of(message) for message in messages]
         body = {
@@ -162,8 +164,10 @@ class SessionCalls:
                 results.append((yield from self._result(wanted)))
             else:
                 others.append(wanted)
-        text = next((_text(each) for each in reversed(replies) if each["role"] == "assistant"), "")
-        has_results = bool(results) or any(each["role"] == "tool" for each in replies)
+        text = next(
+            (_text(reply) for reply in reversed(replies) if reply["role"] == "assistant"), ""
+        )
+        has_results = bool(results) or any(reply["role"] == "tool" for reply in replies)
         turn = yield from self._turn([*replies, *results], options, key=key)
         return Turn(
             turn.messages, turn.tools, turn.memory, turn.context, text, others,
@@ -190,18 +194,18 @@ class SessionCalls:
     def _tools(self) -> Steps[set[str]]:
         """Return the names of our tools."""
         if self._ours is None:
-            found = yield from call("GET", "tools")
-            self._ours = {tool["function"]["name"] for tool in found["tools"]}
+            answer = yield from call("GET", "tools")
+            self._ours = {tool["function"]["name"] for tool in answer["tools"]}
         return self._ours
 
     def _result(self, wanted: Mapping[str, Any]) -> Steps[Message]:
         if self.user is None:
             self.user = (yield from self.read())["user_id"]
         function = wanted["function"]
-        found = yield from UserCalls(self.user).call_tool(
+        answer = yield from UserCalls(self.user).call_tool(
             function["name"], function["arguments"], call_id=wanted["id"], session=self.id
         )
-        return cast("Message", found)
+        return cast("Message", answer)
 
     def read(self) -> Steps[Session]:
         """Return the session. Raises `SessionNotFound`, also if it is another user's session."""

@@ -1,4 +1,4 @@
-"""The operations on the whole tenant, as steps: its lists, settings and static facts."""
+"""The operations on the whole tenant, as steps (`calls`): its lists, settings and static facts."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from palimpsest_client.types import (
     Health,
     ListedJob,
     ListedUser,
+    ModelCall,
     Review,
     Session,
     StaticFact,
@@ -46,6 +47,12 @@ class TenantCalls:
         """Return a job. It can be read for 30 days. Raises `JobNotFound`."""
         return call("GET", "jobs", job_id)
 
+    def model_calls(self, job_id: str, *, limit: int | None = None) -> Listing[ModelCall]:
+        """List what a model was sent and answered in a job, oldest first. It is empty unless the
+        settings have `keep_model_calls`. Raises `JobNotFound`.
+        """
+        return Listing(("jobs", job_id, "calls"), "calls", {}, limit)
+
     def forget_sessions(self, /, *, wait: float | None = None, **limits: Any) -> Steps[JSON]:
         """Delete every session that matches (`user_id`, `agent_id`, `status`, `older_than` as in
         `30d`).
@@ -76,7 +83,7 @@ class TenantCalls:
         return Listing(("usage",), "usage", {"by": by, **query}, limit)
 
     def static_facts(self, *, limit: int | None = None) -> Listing[StaticFact]:
-        """The tenant's statements to every agent, for all users."""
+        """Return the tenant's statements to every agent, for all users."""
         return Listing(("static-facts",), "static_facts", {}, limit)
 
     def static_fact(self, fact_id: str) -> Steps[StaticFact]:
@@ -95,8 +102,8 @@ class TenantCalls:
 
     def tools(self, *, format: str = "openai") -> Steps[list[JSON]]:  # noqa: A002 - as the API calls it
         """Return the definitions of the tools for a model, in the format of a model's API."""
-        found = yield from call("GET", "tools", query={"format": format})
-        tools: list[JSON] = found["tools"]
+        answer = yield from call("GET", "tools", query={"format": format})
+        tools: list[JSON] = answer["tools"]
         return tools
 
     def request(

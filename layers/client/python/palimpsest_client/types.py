@@ -1,4 +1,4 @@
-"""Types of what the service takes and answers; `write_types.py` writes this file."""
+"""The types of the service's inputs and answers. `write_types.py` writes this file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class AnyFilter(TypedDict):
     topic_key: NotRequired[str | None]
     session_id: NotRequired[str | None]
     agent_id: NotRequired[str | None]
-    metadata: NotRequired[dict[str, Any]]
+    metadata: NotRequired[dict[str, str | float | bool | dict[str, Any]]]
 
 
 class Appended(TypedDict):
@@ -157,7 +157,7 @@ class Filter(TypedDict):
     topic_key: NotRequired[str | None]
     session_id: NotRequired[str | None]
     agent_id: NotRequired[str | None]
-    metadata: NotRequired[dict[str, Any]]
+    metadata: NotRequired[dict[str, str | float | bool | dict[str, Any]]]
 
 
 class Found(TypedDict):
@@ -398,6 +398,17 @@ class MemoryCounts(TypedDict):
 class MessageRef(TypedDict):
     seq: int
     id: str
+
+
+class ModelCall(TypedDict):
+    at: str
+    model: str | None
+    instructions: str
+    text: str
+    answer: str | None
+    error: str | None
+    tokens_in: int
+    tokens_out: int
 
 
 class ModelUsage(TypedDict):
@@ -664,6 +675,7 @@ class TenantSettings(TypedDict):
     secrets: Literal["keep_in_message", "mask", "refuse"]
     limits: ShownLimits
     answer_floor: float | None
+    keep_model_calls: bool
     retention_job: RetentionJob | None
 
 
@@ -680,6 +692,8 @@ class ToolResult(TypedDict):
     role: Literal["tool"]
     tool_call_id: NotRequired[str]
     content: str
+    recall_id: NotRequired[str]
+    memory_ids: NotRequired[list[str]]
 
 
 class Totals(TypedDict):

@@ -1,4 +1,4 @@
-"""What a call of a model used, from the answers of the APIs of models."""
+"""Reads from a model API's answer what the call used."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ Used = dict[str, Any]
 
 
 def used_of_openai(answer: Mapping[str, Any]) -> Used | None:
-    """The usage in an answer of the chat API, or in the last chunk of its stream; None without
-    one.
+    """Return the usage in an answer of the chat API, or in the last chunk of its stream; None
+    without one.
     """
     usage = answer.get("usage")
     if not usage:
@@ -26,14 +26,14 @@ def used_of_openai(answer: Mapping[str, Any]) -> Used | None:
 
 
 def used_of_chunks(chunks: Iterable[Mapping[str, Any]]) -> Used | None:
-    """The usage that a stream of the chat API ends with, if it was asked for."""
-    found = [used for chunk in chunks if (used := used_of_openai(chunk))]
-    return found[-1] if found else None
+    """Return the usage that a stream of the chat API ends with, if it was asked for."""
+    usages = [used for chunk in chunks if (used := used_of_openai(chunk))]
+    return usages[-1] if usages else None
 
 
 def used_of_anthropic(message: Mapping[str, Any]) -> Used | None:
-    """The usage of a message of Anthropic's API, whose `input_tokens` leave out what a cache served
-    and what was written into it.
+    """Return the usage of a message of Anthropic's API. Its `input_tokens` do not include the
+    tokens that a cache served and the tokens that were written into it.
     """
     usage = message.get("usage")
     if not usage:
@@ -50,7 +50,7 @@ def used_of_anthropic(message: Mapping[str, Any]) -> Used | None:
 
 
 def used_of_responses(answer: Mapping[str, Any]) -> Used | None:
-    """The usage in an answer of OpenAI's Responses API; None without one."""
+    """Return the usage in an answer of OpenAI's Responses API; None without one."""
     usage = answer.get("usage")
     if not usage:
         return None
@@ -64,22 +64,22 @@ def used_of_responses(answer: Mapping[str, Any]) -> Used | None:
 
 
 def used_of_converse(usage: Mapping[str, Any], *, model: str | None) -> Used | None:
-    """The usage of a call of Bedrock's Converse, whose answers do not name the model. Whether
-    `inputTokens` has the tokens of a cache in it shows in `totalTokens`. None if nothing was
-    counted.
+    """Return the usage of a call of Bedrock's Converse, whose answers do not name the model.
+    `totalTokens` shows whether `inputTokens` includes the tokens of a cache. Return None if nothing
+    was counted.
     """
-    given, said = usage.get("inputTokens") or 0, usage.get("outputTokens") or 0
+    tokens_in, tokens_out = usage.get("inputTokens") or 0, usage.get("outputTokens") or 0
     cached = usage.get("cacheReadInputTokens") or 0
     written = usage.get("cacheWriteInputTokens") or 0
-    if not (given or said or cached or written):
+    if not (tokens_in or tokens_out or cached or written):
         return None
-    has_all = given + said == usage.get("totalTokens")
-    whole = given if has_all else given + cached + written
-    return counted(model, tokens_in=whole, cached=cached, written=written, tokens_out=said)
+    has_all = tokens_in + tokens_out == usage.get("totalTokens")
+    whole = tokens_in if has_all else tokens_in + cached + written
+    return counted(model, tokens_in=whole, cached=cached, written=written, tokens_out=tokens_out)
 
 
 def used_of_answer(answer: Mapping[str, Any]) -> Used | None:
-    """The usage in an answer of any of these APIs; None without one."""
+    """Return the usage in an answer of any of these APIs; None without one."""
     usage = answer.get("usage") or {}
     if "prompt_tokens" in usage:
         return used_of_openai(answer)
@@ -91,17 +91,19 @@ def used_of_answer(answer: Mapping[str, Any]) -> Used | None:
 
 
 def used_of_events(events: Iterable[Mapping[str, Any]]) -> Used | None:
-    """The usage in the events of a stream: each later event replaces the counts that it has."""
+    """Return the usage in the events of a stream: each later event replaces the counts
+    that it has.
+    """
     model, usage = None, dict[str, Any]()
     for event in events:
-        said = event.get("message") or event
-        model = said.get("model") or model
-        usage |= {name: count for name, count in (said.get("usage") or {}).items() if count}
+        message = event.get("message") or event
+        model = message.get("model") or model
+        usage |= {name: count for name, count in (message.get("usage") or {}).items() if count}
     return used_of_anthropic({"model": model, "usage": usage})
 
 
 def summed(calls: Iterable[Used]) -> Used | None:
-    """What several calls used together, as one call of the last one's model; None without any."""
+    """Return the usage of several calls as one call of the last one's model; None without any."""
     every = list(calls)
     if not every:
         return None
@@ -115,8 +117,8 @@ def counted(
     model: str | None, *, tokens_in: int | None, cached: int | None, tokens_out: int | None,
     written: int = 0,
 ) -> Used:  # fmt: skip
-    """Counts as an append takes them. A part is never larger than the whole, whatever a server
-    says.
+    """Return the counts in the form that an append takes. A part is never larger than the whole,
+    whatever a server says.
     """
     whole = max(0, tokens_in or 0)
     served = min(max(0, cached or 0), whole)

@@ -1,4 +1,4 @@
-"""The operations on one user's memory, as steps."""
+"""The operations on one user's memory, as steps (`calls`)."""
 
 from __future__ import annotations
 
@@ -142,10 +142,10 @@ class UserCalls(GraphCalls):
         """Return the results of one retriever, `keyword` or `vector`, without combining them with
         others. For `vector`, you may pass your own `embedding`.
         """
-        given = None if embedding is None else list(embedding)
-        body = {"query": query, "mode": mode, "k": k, "filter": filter, "embedding": given}
-        found = yield from call("POST", "users", self.id, "memories", "search", body=body)
-        return cast("list[Found]", found["memories"])
+        vector = None if embedding is None else list(embedding)
+        body = {"query": query, "mode": mode, "k": k, "filter": filter, "embedding": vector}
+        answer = yield from call("POST", "users", self.id, "memories", "search", body=body)
+        return cast("list[Found]", answer["memories"])
 
     def remember(
         self,
@@ -178,9 +178,9 @@ class UserCalls(GraphCalls):
         self, memories: Sequence[Mapping[str, Any]], *, key: str | None = None
     ) -> Steps[list[SavedMemory]]:
         """Save 1 to 30 memories, all or none."""
-        given = [_without_nulls(memory) for memory in memories]
+        statements = [_without_nulls(memory) for memory in memories]
         saved = yield from call(
-            "POST", "users", self.id, "memories", body={"memories": given}, key=key
+            "POST", "users", self.id, "memories", body={"memories": statements}, key=key
         )
         return cast("list[SavedMemory]", saved["memories"])
 
@@ -230,8 +230,8 @@ class UserCalls(GraphCalls):
     def would_forget(self, filter: Filter) -> Steps[list[str]]:  # noqa: A002
         """Return the ids of the memories that `forget` would remove."""
         body = {"filter": filter, "dry_run": True}
-        found = yield from call("POST", "users", self.id, "memories", "forget", body=body)
-        return cast("list[str]", found["ids"])
+        answer = yield from call("POST", "users", self.id, "memories", "forget", body=body)
+        return cast("list[str]", answer["ids"])
 
     def ingest(
         self,
@@ -254,7 +254,7 @@ class UserCalls(GraphCalls):
             most=MOST_INGESTED,
             largest=LARGEST_INGESTED,
         ) or [[]]
-        for part, patience in [*((each, None) for each in earlier), (last, wait)]:
+        for part, patience in [*((earlier_part, None) for earlier_part in earlier), (last, wait)]:
             place = {"session_id": done["session_id"], "after": done["last_seq"], "agent_id": agent}
             body = {"messages": part, **place, "wait": patience}
             done = yield from call("POST", "users", self.id, "ingest", body=body)
@@ -319,9 +319,9 @@ class UserCalls(GraphCalls):
         """Store vectors (`id`, `values` or `text`, `metadata`), 100 at a time. A vector replaces a
         stored one with the same id.
         """
-        given, shown = list(vectors), None
-        for start in range(0, max(1, len(given)), VECTORS_AT_ONCE):
-            body = {"vectors": given[start : start + VECTORS_AT_ONCE], "namespace": namespace}
+        waiting, shown = list(vectors), None
+        for start in range(0, max(1, len(waiting)), VECTORS_AT_ONCE):
+            body = {"vectors": waiting[start : start + VECTORS_AT_ONCE], "namespace": namespace}
             shown = yield from call(
                 "POST", "users", self.id, "vectors", body=body, key=_key_of_part(key, start)
             )
@@ -348,8 +348,8 @@ class UserCalls(GraphCalls):
             "namespace": namespace,
             "min_score": min_score,
         }
-        found = yield from call("POST", "users", self.id, "vectors", "search", body=body)
-        return cast("list[JSON]", found["matches"])
+        answer = yield from call("POST", "users", self.id, "vectors", "search", body=body)
+        return cast("list[JSON]", answer["matches"])
 
     def delete_vectors(self, *ids: str, namespace: str | None = None) -> Steps[JSON]:
         """Remove vectors by id, or without any id all vectors of the namespace."""
@@ -417,11 +417,16 @@ class UserCalls(GraphCalls):
         *,
         call_id: str | None = None,
         session: str | None = None,
+        identify: bool = False,
     ) -> Steps[ToolResult]:
-        """Answer a model's call of one of our tools with a message that can be appended as
-        it is.
+        """Answer a model's call of one of our tools with a message that can be appended as it is.
+        If `identify`, the answer of a search also has `recall_id` and `memory_ids` for `feedback`.
+        Do not send these two to a model.
         """
-        body = {"arguments": arguments, "tool_call_id": call_id, "session_id": session}
+        body = {
+            "arguments": arguments, "tool_call_id": call_id, "session_id": session,
+            "identify": identify or None,
+        }  # fmt: skip
         return call("POST", "users", self.id, "tools", name, body=body)
 
     def erase(self, *, wait: float | None = None) -> Steps[JSON]:

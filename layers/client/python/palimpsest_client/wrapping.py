@@ -1,5 +1,5 @@
-"""Two lines that give a loop memory: a client of OpenAI's or Anthropic's SDK that sends contexts,
-not transcripts.
+"""Two lines that give a loop memory. They wrap a client of OpenAI's or Anthropic's SDK, so that it
+sends contexts instead of transcripts.
 
 client = wrap_openai(openai.OpenAI(), user="sarah")
 """
@@ -100,7 +100,7 @@ class _OpenAI:
     def asked(turn: Turn, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Return the model's input: the context, with the loop's own messages unchanged."""
         own = {mark_of(message_of(message)): message for message in asked["messages"]}
-        messages = [own.get(mark_of(each), each) for each in turn.messages]
+        messages = [own.get(mark_of(message), message) for message in turn.messages]
         return {**asked, "messages": messages}
 
     @staticmethod
@@ -137,8 +137,8 @@ class _OpenAI:
 
     @staticmethod
     def counted(asked: Mapping[str, Any], *, host: str) -> dict[str, Any]:
-        """The same, with usage at the end of a stream, which the loop has not asked for. Some
-        compatible servers refuse options that they do not know.
+        """Return the model's input with a request for the usage at the end of a stream, which the
+        loop has not made. Some compatible servers refuse options that they do not know.
         """
         options = asked.get("stream_options")
         if not asked.get("stream") or options is not None or not _takes_keys(host):
@@ -147,7 +147,9 @@ class _OpenAI:
 
     @staticmethod
     def is_for_us(part: Any) -> bool:
-        """Whether a chunk only says the usage: a loop that has not asked for it expects none."""
+        """Return whether a chunk holds nothing but the usage. A loop that did not ask for the usage
+        expects no such chunk.
+        """
         return not part.choices and part.usage is not None
 
     form = "openai"
@@ -166,8 +168,8 @@ class _Anthropic:
         system = turn.context.get("system")
         without = {name: value for name, value in asked.items() if name != "system"}
         messages = [
-            pointed(own[marks_of(each)], each) if marks_of(each) in own else each
-            for each in turn.messages
+            pointed(own[marks_of(message)], message) if marks_of(message) in own else message
+            for message in turn.messages
         ]
         return {**without, "messages": messages, **({"system": system} if system else {})}
 
@@ -194,7 +196,9 @@ class _Anthropic:
 
     @staticmethod
     def counted(asked: Mapping[str, Any], *, host: str) -> dict[str, Any]:  # noqa: ARG004 - as OpenAI's
-        """Every stream of Anthropic's says its usage."""
+        """Return the model's input unchanged, because every stream of Anthropic's states
+        its usage.
+        """
         return dict(asked)
 
     @staticmethod
@@ -205,8 +209,8 @@ class _Anthropic:
 
 
 def _said_of_usage(reply: Any) -> dict[str, Any]:
-    said: dict[str, Any] = reply.model_dump(include={"model", "usage"}, exclude_none=True)
-    return said
+    fields: dict[str, Any] = reply.model_dump(include={"model", "usage"}, exclude_none=True)
+    return fields
 
 
 def _takes_keys(host: str) -> bool:
@@ -244,15 +248,15 @@ class Heard:
         if (
             self._unanswered is not None
         ):  # a loop that repeats itself uses the same key, so it is stored once
-            said, key = self._unanswered
-            turn = yield from self._calls.say(*said, key=key, format=form)
-            self._learn(said)
+            unanswered, key = self._unanswered
+            turn = yield from self._calls.say(*unanswered, key=key, format=form)
+            self._learn(unanswered)
             return turn
         context = yield from self._calls.context(format=form)
         return Turn(list(context["messages"]), [], context["memory_prompt"], context)
 
     def store(self, reply: Message, used: Used | None = None) -> Steps[None]:
-        """Keep what the model said, and count what the call used."""
+        """Remember the model's reply, and count the usage of the call."""
         if len(reply) > 1:
             yield from self._calls.append(reply, usage=used)
             self._learn([reply])
@@ -275,22 +279,22 @@ class Heard:
         """Return the messages after the last known message. If a loop sends no history, return the
         messages after the last reply.
         """
-        said = [each for each in given if not _is_system(each)]
-        systems = [each for each in given if _is_system(each)]
+        chats = [chat for chat in given if not _is_system(chat)]
+        systems = [chat for chat in given if _is_system(chat)]
         begins = 0
         if self._last is not None:
-            places = [at for at, each in enumerate(said, 1) if mark_of(each) == self._last]
-            replies = [at for at, each in enumerate(said, 1) if each["role"] == "assistant"]
+            places = [at for at, chat in enumerate(chats, 1) if mark_of(chat) == self._last]
+            replies = [at for at, chat in enumerate(chats, 1) if chat["role"] == "assistant"]
             begins = (places or replies or [0])[-1]
         is_other = bool(systems) and mark_of(systems[-1]) != self._system
-        return [*(systems[-1:] if is_other else ()), *said[begins:]]
+        return [*(systems[-1:] if is_other else ()), *chats[begins:]]
 
     def _learn(self, stored: Sequence[Message]) -> None:
-        for each in stored:
-            if _is_system(each):
-                self._system = mark_of(each)
+        for message in stored:
+            if _is_system(message):
+                self._system = mark_of(message)
             else:
-                self._last = mark_of(each)
+                self._last = mark_of(message)
 
 
 def mark_of(message: Mapping[str, Any]) -> Mark:
@@ -328,7 +332,7 @@ def _heard(wrapped: Any) -> Heard:
 
 
 def _remember(wrapped: Any, resource: Any, name: str, api: Api, heard: Heard) -> None:
-    """Replace the resource's method by one that remembers."""
+    """Replace the resource's method by a method that remembers."""
     original: Callable[..., Any] = getattr(resource, name)
     connection = wrapped.palimpsest._connection  # noqa: SLF001 - our own
     host = urlsplit(str(getattr(wrapped, "base_url", ""))).hostname or ""
@@ -364,7 +368,7 @@ def _remember(wrapped: Any, resource: Any, name: str, api: Api, heard: Heard) ->
 
 
 def _nothing(_: Any) -> bool:
-    """A stream that hides no part."""
+    """Return a stream that hides no part."""
     return False
 
 

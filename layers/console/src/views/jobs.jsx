@@ -9,6 +9,7 @@ import { Icon } from "../parts/icon.jsx";
 import { Loaded, More, Table } from "../parts/lists.jsx";
 import { Badge, Id, Text, Time } from "../parts/words.jsx";
 
+const MODELLED = new Set(["extract", "summarize", "flush"]);
 const STATES = ["failed", "pending", "running", "done"];
 
 /** The jobs of a user; of the whole tenant only failed ones can be listed. */
@@ -59,7 +60,40 @@ function Opened({ job, changed }) {
       <p class="facts"><Id what="id of the job">{job.job_id}</Id><span>attempt {job.attempt + 1}</span></p>
       {job.state === "failed" && <button class="small" disabled={busy} onClick={retry}><Icon name="refresh" /> Try again</button>}
       <Loaded of={found}>{(whole) => <Ledger job={whole} />}</Loaded>
+      {MODELLED.has(job.kind) && <Calls job={job} />}
     </div>
+  );
+}
+
+/** What a model was sent and said, where the tenant keeps that. */
+function Calls({ job }) {
+  const found = useAnswer(`/jobs/${segment(job.job_id)}/calls`, { limit: 20 });
+  return (
+    <Loaded of={found}>
+      {({ kept, calls, next_cursor }) => (
+        <section class="calls" aria-label="Model calls">
+          <h3>Model calls</h3>
+          {!kept && <p class="quiet">They are not kept. A key with the scope admin turns this on by <code>keep_model_calls</code> in the <a href={link("settings")}>settings</a>.</p>}
+          {kept && !calls.length && <p class="quiet">No call of the last seven days is kept.</p>}
+          {calls.map((call) => <Call key={call.at} call={call} />)}
+          {next_cursor && <p class="quiet">The first {calls.length} are shown.</p>}
+        </section>
+      )}
+    </Loaded>
+  );
+}
+
+function Call({ call }) {
+  return (
+    <details class="call">
+      <summary>
+        <Time of={call.at} as="minute" /> {call.model && <code>{call.model}</code>} {call.error && <code class="wrong">{call.error}</code>}
+        <span class="quiet">{count(call.tokens_in)} tokens in, {count(call.tokens_out)} out</span>
+      </summary>
+      <h4>Instructions</h4><Text>{call.instructions}</Text>
+      <h4>Prompt</h4><Text>{call.text}</Text>
+      <h4>Answer</h4>{call.answer === null ? <p class="quiet">The call failed.</p> : <Text>{call.answer}</Text>}
+    </details>
   );
 }
 

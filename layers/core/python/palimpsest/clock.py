@@ -11,7 +11,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 class Clock(Protocol):
     def now(self) -> datetime:
-        """The server's time, in UTC."""
+        """Return the server's time, in UTC."""
 
     def sleep(self, seconds: float) -> None:
         """Wait."""
@@ -23,7 +23,7 @@ def seconds(now: datetime) -> int:
 
 
 def stamp(now: datetime) -> str:
-    """The time in RFC 3339, in UTC and with milliseconds."""
+    """Return the time in RFC 3339, in UTC and with milliseconds."""
     return now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -40,7 +40,7 @@ EARLIEST, LATEST = (
 
 
 def day_of(moment: int) -> str:
-    """The date of a time in epoch milliseconds, in UTC and in ISO's form."""
+    """Return the date of a time in epoch milliseconds, in UTC and in ISO's form."""
     return datetime.fromtimestamp(moment / 1000, UTC).date().isoformat()
 
 

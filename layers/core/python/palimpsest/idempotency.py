@@ -105,11 +105,15 @@ class Once:
         """Return the stored call and True. If none is stored, return the call to store and
         False.
         """
-        found = self.calls.get(self.call)
-        if found is None or found.request == FREE or found.expires_at <= seconds(self.clock.now()):
-            return replace(self.call, version=found.version if found else 0), False
-        if found.request != self.call.request:
+        stored = self.calls.get(self.call)
+        if (
+            stored is None
+            or stored.request == FREE
+            or stored.expires_at <= seconds(self.clock.now())
+        ):
+            return replace(self.call, version=stored.version if stored else 0), False
+        if stored.request != self.call.request:
             raise Conflict(
                 "The idempotency key was used with another body.", code="idempotency_key_reused"
             )
-        return found, True
+        return stored, True

@@ -15,7 +15,7 @@ from palimpsest.errors import BadRequest, FieldError, TooLarge
 from palimpsest.scope import checked_id
 
 MAX_BYTES = 5_000_000
-MAX_DEPTH = 64
+MAX_DEPTH = 64  # JSON is read and checked by recursion
 PARAMETER = re.compile(r"\{(\w+)\+?\}")
 ENCODED_LETTER = re.compile(r"%(?:3\d|[46][1-9A-Fa-f]|[57][\dAa])")
 ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -85,9 +85,9 @@ def _check_parameters(path: str, event: Mapping[str, Any]) -> None:
     path. Parameters may be encoded, except for letters and digits, because clients don't encode
     these.
     """
-    given = event["pathParameters"]
+    values = event["pathParameters"]
     route = str(event.get("routeKey", "")).partition(" ")[2]
-    filled = PARAMETER.sub(lambda name: str(given.get(name[1], "")), route).rstrip("/")
+    filled = PARAMETER.sub(lambda name: str(values.get(name[1], "")), route).rstrip("/")
     decoded = filled if ENCODED_LETTER.search(filled) else unquote(filled)
     if route and path.rstrip("/") not in (filled, decoded):
         errors = (FieldError("path", "holds an id with characters that no id has"),)
@@ -170,8 +170,8 @@ def json_object(text: str) -> dict[str, Any]:
 
 
 def read_json(text: str) -> Any:
-    """The value of a JSON text. Raises `BadRequest` (`invalid_json`) if it isn't JSON, is nested
-    too deep, or holds NaN or a number too large for a double. Raises `BadRequest`
+    """Return the value of a JSON text. Raises `BadRequest` (`invalid_json`) if it isn't JSON, is
+    nested too deep, or holds NaN or a number too large for a double. Raises `BadRequest`
     (`invalid_unicode`) for half a surrogate pair, which no store or model can hold.
     """
     try:

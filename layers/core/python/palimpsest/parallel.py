@@ -57,8 +57,8 @@ def begin(work: Callable[[], Made], *, until: float | None = None) -> Task[Made]
 
 
 def run_both(first: Callable[[], First], second: Callable[[], Second]) -> tuple[First, Second]:
-    """Do both at the same time and return both results. Raises the error of the one that fails. If
-    `second` fails, its error is raised at once, without waiting for `first`.
+    """Call `first` and `second` at the same time and return both results. Raises the error of the
+    call that fails. If `second` fails, its error is raised at once, without waiting for `first`.
     """
     task = begin(first)
     mine = second()
@@ -75,5 +75,5 @@ def run_each(
     if len(given) < 2:  # noqa: PLR2004 - a single one needs no thread
         return [work(item) for item in given]
     with ThreadPoolExecutor(min(threads, len(given))) as pool:
-        tasks = [pool.submit(copy_context().run, work, one) for one in given]
+        tasks = [pool.submit(copy_context().run, work, argument) for argument in given]
     return [task.result() for task in tasks]

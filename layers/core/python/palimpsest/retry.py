@@ -15,9 +15,9 @@ from weakref import WeakValueDictionary
 from palimpsest.clock import Clock
 from palimpsest.errors import CommitLost, Unavailable
 
-PATIENCE = timedelta(seconds=10)
+PATIENCE = timedelta(seconds=10)  # the caller's own time-out comes later
 SHORTEST_ATTEMPT = 0.005  # seconds
-LONGEST_PAUSE = 1.0
+LONGEST_PAUSE = 1.0  # seconds; a longer one would leave no time for another attempt
 
 Outcome = TypeVar("Outcome")
 

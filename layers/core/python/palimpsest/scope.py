@@ -49,7 +49,7 @@ class Scope:
         return f"{self.tenant}#job#{checked_id(job_id, field='job_id')}"
 
     def call_partition(self, name: str) -> str:
-        """The partition of a call with an idempotency key (`idempotency.KeyedCall`)."""
+        """Return the partition of a call with an idempotency key (`idempotency.KeyedCall`)."""
         return f"{self.tenant}#call#{checked_id(name, field='name')}"
 
 
@@ -114,5 +114,5 @@ def paid_by(scope: UserScope) -> Iterator[None]:
 
 
 def payer() -> UserScope | None:
-    """Return the user for whom model calls are counted now, or None if they are not counted."""
+    """Return the user who pays for model calls now, or None if they are not counted."""
     return _PAYER.get()

@@ -29,7 +29,8 @@ class FunctionSettings(BaseModel):
     variable in lower case. A bad value stops the cold start.
 
     With `traces_endpoint`, the address of a collector that takes OTLP over HTTP, spans are sent
-    there. `traces_share` is the share of traces that are recorded, of those that begin here.
+    there. `traces_share` is the share of traces that are recorded, among the traces that begin
+    here.
     """
 
     model_config = ConfigDict(
@@ -120,7 +121,9 @@ class SearchSettings(EmbeddingSettings):
     @classmethod
     def _no_file_in_the_cloud(cls, value: str, info: ValidationInfo) -> str:
         if value.startswith("file:") and info.data.get("stage") != "local":
-            raise ValueError("functions share no file outside the stage local")
+            raise ValueError(
+                "the index can be a file in the stage local only: functions on AWS share none"
+            )
         return value
 
 
@@ -199,6 +202,7 @@ class DispatchSettings(JobQueueSettings):
 
 
 class SummarizeSettings(PaidSettings, NamedModelsSettings, SharedQueueSettings):
+    contents_bucket: Text
     summarize_queue_url: Text
 
 
@@ -246,10 +250,10 @@ BY_FUNCTION: dict[str, type[FunctionSettings]] = {
 
 
 def is_traced() -> bool:
-    """Whether this process is told where to send spans."""
+    """Return whether the settings of this process say where to send spans."""
     return bool(os.environ.get("TRACES_ENDPOINT"))
 
 
 def runs_in_lambda() -> bool:
-    """Whether this process is a Lambda runtime (or its emulator)."""
+    """Return whether this process is a Lambda runtime (or its emulator)."""
     return "AWS_LAMBDA_RUNTIME_API" in os.environ

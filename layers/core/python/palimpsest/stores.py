@@ -50,10 +50,11 @@ class Feed(Protocol):
         all pending jobs.
         """
 
-    def changes(self) -> Sequence[Changed]:
+    def changes(self) -> Sequence[Changed] | None:
         """Take the changes of the search index's contents since the last call: each message that
         was stored, redacted or removed, each record that was removed, and each record that was
-        written with the index state `pending`.
+        written with the index state `pending`. None says that older changes are lost, so the search
+        index must be built anew.
         """
 
 

@@ -122,8 +122,8 @@ def counted(of: OpenSpan, records: int) -> None:
 
 
 def operation(name: MemoryOperation, count: Callable[[Any], int]) -> Callable[[Work], Work]:
-    """Let a use case on a user's memories be one operation, as `memory` does. `count` takes the
-    number of its memories from its result.
+    """Return a decorator that makes each call of a use case one traced operation on a user's
+    memories, as `memory` describes it. `count` takes the number of memories from the result.
     """
 
     def decorated(work: Work) -> Work:
@@ -152,8 +152,8 @@ def current() -> str:
 
 
 def flush() -> None:
-    """Send the spans that have ended. A function calls it at the end of each event, because it may
-    be held still after that.
+    """Send the spans that have ended. A function calls it at the end of each event, because Lambda
+    may freeze the process after that.
     """
     if _PROCESS.tracer is not None:
         _PROCESS.tracer.flush()

@@ -14,7 +14,7 @@ from palimpsest.clock import Clock, day_of, milliseconds
 from palimpsest.errors import FieldError, Unprocessable
 from palimpsest.scope import Scope, UserScope
 
-KEPT_DAYS = 400
+KEPT_DAYS = 400  # a month can be compared with that of the year before
 COUNTS = (
     "messages",
     "message_tokens",

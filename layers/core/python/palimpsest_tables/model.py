@@ -1,4 +1,6 @@
-"""The base of the models: each is bound to one table, and to a function that calls DynamoDB."""
+"""The base of the models. Each model is bound to one table, and to a function that calls
+DynamoDB.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +29,12 @@ class TableModel(Model):
 
     @classmethod
     def _get_connection(cls) -> TableConnection:
-        """Before each operation pynamodb asks for this."""
+        """Return the connection, for which pynamodb asks before each operation."""
         return cls.of_table
 
 
 class _Through(Connection):
-    """pynamodb's connection without a client of its own. The given function has the client, and
+    """A connection of pynamodb without a client of its own. The given function has the client, and
     decides on retries, time limits and errors.
     """
 
@@ -45,7 +47,7 @@ class _Through(Connection):
 
 
 def bound(model: type[M], table: str, call: Call) -> type[M]:
-    """The model for the items of that table."""
+    """Return the model for the items of that table."""
     connection = TableConnection(table)
     connection.connection = _Through(call)
     connection.connection.add_meta_table(

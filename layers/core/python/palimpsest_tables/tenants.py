@@ -23,8 +23,8 @@ FACTS = "fact#"
 
 
 class ApiKeyItem(TableModel):
-    """A key under its SHA-256: partition `key#<hash>`. `expires_at` is in epoch seconds; without it
-    the key is good for ever.
+    """A key under its SHA-256: partition `key#<hash>`. `expires_at` is in epoch seconds; without
+    it, the key is valid for ever.
     """
 
     tenant = UnicodeAttribute()
@@ -45,12 +45,12 @@ def key_place(key_id: str) -> tuple[str, str]:
 
 
 class SettingsItem(TableModel):
-    """The defaults of a tenant's sessions, how long its data is kept, and its limits. Days that are
-    None: for ever.
+    """A tenant's defaults of sessions, retention and limits. If a number of days is None, the data
+    is kept for ever.
     """
 
     has_memory_days: bool = False
-    """Whether `memory_days` is stored at all: items of the first releases do not have it."""
+    """Whether `memory_days` is stored. Items of the first releases do not have it."""
 
     memory = JSONAttribute()
     retention_days = NumberAttribute(null=True)
@@ -60,6 +60,7 @@ class SettingsItem(TableModel):
     change = UnicodeAttribute(null=True)
     secrets = UnicodeAttribute(null=True)
     answer_floor = NumberAttribute(null=True)
+    keep_model_calls = BooleanAttribute(null=True)
     limits = JSONAttribute(null=True)
 
     @classmethod
@@ -82,20 +83,20 @@ class FactItem(TableModel):
 
 
 class FactsVersionItem(TableModel):
-    """Grows with every change of a tenant's static facts."""
+    """The version of a tenant's static facts, which grows with every change of them."""
 
     version = NumberAttribute()
 
 
 class LogKeyItem(TableModel):
-    """The secret with which logs name a tenant's users."""
+    """The secret with which logs hash the names of a tenant's users."""
 
     secret = BinaryAttribute(legacy_encoding=False)
 
 
 def whole(stored: float | None) -> int | None:
-    """A stored number as it was written: pynamodb declares all numbers as fractions, and none as
-    absent.
+    """Return a stored number as it was written. pynamodb declares all numbers as fractions, and no
+    field as absent.
     """
     return None if stored is None else int(stored)
 

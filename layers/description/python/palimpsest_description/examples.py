@@ -172,6 +172,7 @@ TENANT_SETTINGS: Json = NEW_TENANT_SETTINGS | {
         "preferences": "permanent",
     },
     "answer_floor": None,
+    "keep_model_calls": False,
     "retention_job": None,
 }
 
@@ -211,6 +212,22 @@ PAGES: dict[str, Json] = {
     "SessionPage": {"sessions": [SESSION], "next_cursor": None},
     "MessagePage": {"messages": [ROW], "next_cursor": None},
     "JobPage": {"jobs": [LISTED], "next_cursor": None},
+    "ModelCallPage": {
+        "kept": True,
+        "calls": [
+            {
+                "at": "2026-03-02T09:31:07.412Z",
+                "model": "gpt-4.1-nano",
+                "instructions": "You extract memories …",
+                "text": '<message number="4" speaker="user">I work in Marketing.</message>',
+                "answer": '{"memories": []}',
+                "error": None,
+                "tokens_in": 1840,
+                "tokens_out": 12,
+            }
+        ],
+        "next_cursor": None,
+    },
     "CompactionPage": {"compactions": [COMPACTION], "next_cursor": None},
 }
 

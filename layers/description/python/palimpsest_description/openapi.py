@@ -25,6 +25,7 @@ OPERATIONS = tuple(each for function in get_args(Function) for each in operation
 PUBLISHED = {
     "Compaction": "ShownCompaction",
     "Job": "ShownJob",
+    "ModelCall": "ShownModelCall",
     "Review": "ShownReview",
     "StaticFact": "ShownStaticFact",
     "TenantSettings": "ShownTenantSettings",
@@ -142,7 +143,7 @@ def description() -> Json:
             "securitySchemes": {
                 "key": {"type": "http", "scheme": "bearer", "description": "An API key: `pal_…`"}
             },
-            "schemas": dict(sorted(_apart(requests, _answer_schemas()).items())),
+            "schemas": _by_any_name(dict(sorted(_apart(requests, _answer_schemas()).items()))),
             "responses": {
                 f"Problem{status}": _problem(status) for status in (*EVERYWHERE, 404, 405, 409, 413)
             }
@@ -368,6 +369,22 @@ def _apart(requests: Json, answers: Json) -> Json:
         message = f"two shapes have one name: {', '.join(sorted(both))}"
         raise ValueError(message)
     return requests | answers
+
+
+def _by_any_name(shapes: Any) -> Any:
+    """Return the schemas with a pattern of property names as `propertyNames`. So it says that other
+    names are refused, and the page that shows the description can read it.
+    """
+    if isinstance(shapes, list):
+        return [_by_any_name(shape) for shape in shapes]
+    if not isinstance(shapes, dict):
+        return shapes
+    made = {name: _by_any_name(shape) for name, shape in shapes.items()}
+    if patterns := made.pop("patternProperties", None):
+        ((pattern, values),) = patterns.items()
+        made["additionalProperties"] = values
+        made["propertyNames"] = {**made.get("propertyNames", {}), "pattern": pattern}
+    return made
 
 
 def written() -> str:

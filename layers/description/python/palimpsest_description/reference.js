@@ -30,6 +30,25 @@ document.querySelector("form").addEventListener("submit", (event) => {
   event.preventDefault();
   go();
 });
+// The page writes names beside its fields, but not as their labels.
+const FIELDS = ["input", "select", "textarea"].map((name) => `${name}:not([aria-label])`).join();
+const watched = new WeakSet();
+
+function label(root) {
+  for (const field of root.querySelectorAll(FIELDS)) {
+    field.setAttribute("aria-label", field.dataset.pname || field.placeholder || "Body of the request");
+  }
+  for (const part of root.querySelectorAll("api-request")) watch(part.shadowRoot);
+}
+
+function watch(root) {
+  if (!root || watched.has(root)) return;
+  watched.add(root);
+  new MutationObserver(() => label(root)).observe(root, { childList: true, subtree: true });
+  label(root);
+}
+
+watch(reference.shadowRoot);
 dark.addEventListener("change", dress);
 narrow.addEventListener("change", dress);
 dress();

@@ -133,14 +133,14 @@ def _tokens(text: str) -> Iterator[_Token]:
     text = re.sub(r"[\s;]+$", "", text)
     place = 0
     while place < len(text):
-        found = _TOKEN.match(text, place)
-        if found is None:
+        match = _TOKEN.match(text, place)
+        if match is None:
             raise _refused(
-                "invalid_query", f"nothing begins with {text[place]!r}, the character {place + 1}"
+                "invalid_query", f"{text[place]!r} can't be there (character {place + 1})"
             )
-        place = found.end()
-        if found.lastgroup != "space":
-            yield _Token(str(found.lastgroup), found[0], found.start(), found.end())
+        place = match.end()
+        if match.lastgroup != "space":
+            yield _Token(str(match.lastgroup), match[0], match.start(), match.end())
 
 
 def _types(tokens: Sequence[_Token]) -> Iterator[Name]:

@@ -48,9 +48,9 @@ class Blocks:
         scope = self._user.owner.session(name_of(session, self._user))
         shown = self._service.manage.read(scope)
         config = parsed(dict(shown.settings.memory))
-        found = Conversation(scope, shown.head.user, config, shown.head.agent)
-        name_of(found, self._user)
-        return found
+        view = Conversation(scope, shown.head.user, config, shown.head.agent)
+        name_of(view, self._user)
+        return view
 
     def _drop_vectors(self, session: Conversation) -> None:
         """Remove the session from the search index. Its messages stay."""

@@ -82,7 +82,7 @@ class Conversations:
         return self._mine(session).configure(**fields)
 
     def sessions(self, **limits: Any) -> Iterator[ShownSession]:
-        """The user's sessions, newest first."""
+        """Yield the user's sessions, newest first."""
         return self.user.sessions(**limits)
 
     def extract(self, session: str) -> str | None:
@@ -95,8 +95,8 @@ class Conversations:
         """Return the number of the last message from which memories were extracted, or None if
         there is none.
         """
-        found = self._mine(session).read().get("last_extracted")
-        return found and found["seq"]
+        seq = self._mine(session).read().get("last_extracted")
+        return seq and seq["seq"]
 
     def end(self, session: str) -> ShownSession:
         """Mark the session as ended, and extract memories from all of it. The next append opens the
@@ -130,8 +130,8 @@ class Conversations:
         """Return the session, if it exists. Raises `SessionNotFound` for a session of another user,
         and `OwnerMismatch` for a session of another agent.
         """
-        found = self.session(session)
-        shown = found.read()
+        opened = self.session(session)
+        shown = opened.read()
         if self._agent is not None and shown["agent_id"] != self._agent:
             raise problem_of(409, {"code": "owner_mismatch", "detail": ANOTHERS})
-        return found
+        return opened

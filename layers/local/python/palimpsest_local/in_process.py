@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from palimpsest.clock import Clock, seconds
+from palimpsest.clock import Clock, SystemClock, seconds
 from palimpsest.conversations.overflow.model_summary import ModelSummarizer
 from palimpsest.errors import PalimpsestError
 from palimpsest.extraction.model import ModelExtractor
 from palimpsest.jobs.attempts import MAX_TRIES
 from palimpsest.jobs.events import Changed, JobNotice, MessageChanged, RecordChanged
-from palimpsest.jobs.steps import Router
+from palimpsest.jobs.handling import Router
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.store import MemoryStore
 from palimpsest.models.cached import CachingEmbedder
@@ -33,11 +33,12 @@ from palimpsest.search.embed import Embed
 from palimpsest.search.ports import SearchIndex
 from palimpsest.service.parts import Models, Stores
 from palimpsest.service.service import Service
-from palimpsest.stores import Feed, OwnStores
+from palimpsest.stores import OwnStores
 from palimpsest.tenants.settings import TenantSettings
-from palimpsest.wiring.engines import graph_engine, metered, system_clock, token_counter
+from palimpsest.wiring.models import metered, token_counter
+from palimpsest.wiring.stores import graph_engine
 from palimpsest.wiring.sweep import wire_sweep
-from palimpsest.wiring.workers import wire_extraction, wire_summarize
+from palimpsest.wiring.workers import keeping_calls, wire_extraction, wire_summarize
 
 from palimpsest_local.embedded.index import EmbeddedIndex
 from palimpsest_local.memory_store import StoredMemories, StoreIndex, recalled
@@ -88,7 +89,7 @@ def in_process(
     `embedder`, search compares words only. The search index is a file in a temporary folder, which
     is deleted together with the service.
     """
-    clock, tokens = clock or system_clock(), token_counter()
+    clock, tokens = clock or SystemClock(), token_counter()
     vectors = None if embedder is None else CachingEmbedder(MaskedEmbedder(embedder))
     has_data = own is not None or state is not None
     state = state or State()
@@ -116,9 +117,8 @@ def in_process(
     )
     workers, sweep = _workers(own, stores, chat=chat, tokens=tokens, clock=clock)
     embed = Embed(own.memories, own.sessions, index, vectors, clock)
-    return InProcess(
-        service, work=Work(own.feed, workers, sweep, embed, clock, unindexed=unindexed)
-    )
+    feed = WatchedFeed(own, user, embed)
+    return InProcess(service, work=Work(feed, workers, sweep, embed, clock, unindexed=unindexed))
 
 
 def _stores(
@@ -195,7 +195,8 @@ def _workers(
     summarizer = ExtractiveSummarizer(tokens) if chat is None else ModelSummarizer(chat, tokens)
     extractor = PatternExtractor() if chat is None else ModelExtractor(chat, tokens)
     of_all: dict[str, Any] = {"sessions": own.sessions, "jobs": stores.jobs, "clock": clock}
-    summarize = wire_summarize(**of_all, summarizer=summarizer, tokens=tokens)
+    keeps = keeping_calls(stores.blobs, stores.tenants, clock)
+    summarize = wire_summarize(**of_all, summarizer=summarizer, tokens=tokens, keeps_calls=keeps)
     of_both = {**of_all, "memories": own.memories, "tenants": stores.tenants}
     extraction = wire_extraction(**of_both, extractor=extractor, blobs=stores.blobs)
     beside: dict[str, Any] = {
@@ -224,6 +225,27 @@ def _discard(index: EmbeddedIndex, folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
+@dataclass(frozen=True, slots=True)
+class WatchedFeed:
+    """The feed of `own` stores. If it has lost changes, everything of `user` is indexed anew."""
+
+    own: OwnStores
+    user: UserScope | None
+    embed: Embed
+
+    def jobs(self) -> Sequence[JobNotice]:
+        return self.own.feed.jobs()
+
+    def changes(self) -> Sequence[Changed]:
+        found = self.own.feed.changes()
+        if found is not None:
+            return found
+        if self.user is None:
+            return ()
+        self.embed.remove_stale(self.user)
+        return list(everything(self.own, self.user))
+
+
 class Work:
     """Does what queues, workers and schedule do on AWS. Safe for many threads. One thread works,
     and the others wait.
@@ -231,7 +253,7 @@ class Work:
 
     def __init__(
         self,
-        feed: Feed,
+        feed: WatchedFeed,
         workers: Sequence[Router],
         sweep: Callable[[], object],
         embed: Embed,

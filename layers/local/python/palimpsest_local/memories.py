@@ -50,11 +50,13 @@ class UserMemories(Conversations):
         `unchanged`. Raises `palimpsest.errors.Unavailable` if a `memory_store` could not save it.
         The next call then tries again.
         """
-        given = [
+        statements = [
             {"type": "fact", "content": memory} if isinstance(memory, str) else memory
             for memory in memories
         ]
-        saved = self.user.remember_all([{"agent_id": self._agent, **memory} for memory in given])
+        saved = self.user.remember_all(
+            [{"agent_id": self._agent, **memory} for memory in statements]
+        )
         index = self._service.index
         if isinstance(index, StoreIndex) and index.failure is not None:
             raise index.failure
@@ -120,8 +122,8 @@ class UserMemories(Conversations):
         """
 
         def has_met(message: Mapping[str, Any]) -> bool:
-            asked = IngestRequest.model_validate({"messages": [message]}).messages
-            return not self._service.ingest_outside.unmet(self._scope, asked, session_id=session)
+            messages = IngestRequest.model_validate({"messages": [message]}).messages
+            return not self._service.ingest_outside.unmet(self._scope, messages, session_id=session)
 
         found = newest(history, checked_id(session, field="session_id"), has_met=has_met)
         parts = [
@@ -213,12 +215,16 @@ class UserMemories(Conversations):
         *,
         tool_call_id: str | None = None,
         session: str | None = None,
+        identify: bool = False,
     ) -> ToolResult:
         """Answer a model's call of a tool with a tool message that can be appended as it is. With
-        `session`, which is the asking session, a search repeats nothing that is in its window.
+        `session`, which is the asking session, a search repeats nothing that is in its window. If
+        `identify`, the answer of a search also has `recall_id` and `memory_ids` for `feedback`.
         Raises `ToolNotFound`.
         """
-        return self.user.call_tool(name, arguments, call_id=tool_call_id, session=session)
+        return self.user.call_tool(
+            name, arguments, call_id=tool_call_id, session=session, identify=identify
+        )
 
     def static_facts(self) -> list[StaticFact]:
         """Return the facts that are stated for all users, by id. No conversation can change

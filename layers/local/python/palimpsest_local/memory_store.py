@@ -96,7 +96,7 @@ class StoredMemories:
         records = {record.id: record for record in self.ledger.records(owner, keys)}
         vectors = {key: vectors[key] for key in vectors if key not in self._ended(owner, records)}
         self._topics |= {
-            (owner, name): one.topic_key for name, one in records.items() if one.topic_key
+            (owner, name): record.topic_key for name, record in records.items() if record.topic_key
         }
         saved = [
             self._stored(records[name], vector)
@@ -141,8 +141,8 @@ class StoredMemories:
             for pointer in pointers
             if stored_id("", pointer.topic_key) == memory_id and pointer.record
         ]
-        found = self.ledger.records(owner, [memory_id])
-        return (*(record.id for record in found if record.topic_key is None), *of_topics)
+        records = self.ledger.records(owner, [memory_id])
+        return (*(record.id for record in records if record.topic_key is None), *of_topics)
 
     def _stored(self, record: Record, vector: Vector | None) -> StoredMemory:
         fields = {
@@ -229,8 +229,8 @@ class StoreIndex:
     ) -> tuple[Hit, ...]:
         asked = content_terms(text)
         wanted = bool(asked) and where.record_types & SAID
-        found = self._stored.worded(owner, text, k=SPARE * k) if wanted else []
-        kept = [record for record in found if where.matches(record)]
+        records = self._stored.worded(owner, text, k=SPARE * k) if wanted else []
+        kept = [record for record in records if where.matches(record)]
         rated = scores(asked, [terms(words_of(record)) for record in kept])
         hits = [
             Hit(record.id, score) for record, score in zip(kept, rated, strict=True) if score > 0
@@ -240,8 +240,8 @@ class StoreIndex:
     def by_vector(
         self, owner: UserScope, vector: Vector, *, where: MemoryFilter = ANYTHING, k: int
     ) -> tuple[Hit, ...]:
-        found = self._stored.near(owner, vector, k=SPARE * k) if where.record_types & SAID else []
-        hits = [Hit(record.id, score) for record, score in found if where.matches(record)]
+        records = self._stored.near(owner, vector, k=SPARE * k) if where.record_types & SAID else []
+        hits = [Hit(record.id, score) for record, score in records if where.matches(record)]
         return _best((*hits, *self._inner.by_vector(owner, vector, where=where, k=k)), k=k)
 
     def count(self, owner: UserScope) -> int:
@@ -285,8 +285,8 @@ class RecalledMemories:
     def records(self, scope: UserScope, ids: Sequence[str]) -> tuple[Record, ...]:
         met = self._stored.met(scope, ids)
         others = self._ledger.records(scope, [name for name in ids if name not in met])
-        found = met | {record.id: record for record in others if record.type not in SAID}
-        return tuple(found[name] for name in ids if name in found)
+        known = met | {record.id: record for record in others if record.type not in SAID}
+        return tuple(known[name] for name in ids if name in known)
 
     def pointers(self, scope: UserScope, topic_keys: Sequence[str]) -> Mapping[str, Pointer]:
         return self._ledger.pointers(scope, [key for key in topic_keys if key.startswith(TOPICS)])

@@ -67,11 +67,11 @@ def _known(
 ) -> Sequence[Record]:
     if not stored.store.count(owner.user):
         return ()
-    found = list(stored.worded(owner, "", k=NEWEST))
+    records = list(stored.worded(owner, "", k=NEWEST))
     if content_terms(message):
-        found += stored.worded(owner, message, k=FOUND)
-        found += _near(service, stored, owner, message)
-    return tuple({record.id: record for record in found}.values())
+        records += stored.worded(owner, message, k=FOUND)
+        records += _near(service, stored, owner, message)
+    return tuple({record.id: record for record in records}.values())
 
 
 def _near(

@@ -29,7 +29,7 @@ class PreferencesOfUser:
 
     def all(self) -> dict[str, Any]:
         """Return every value by its key."""
-        return {found["key"]: found["value"] for found in self._user.preferences()}
+        return {preference["key"]: preference["value"] for preference in self._user.preferences()}
 
     def delete(self, key: str) -> None:
         """Remove a preference with all its versions. Raises `PreferenceNotFound`."""
@@ -67,8 +67,8 @@ class VectorsOfUser:
 
     def stats(self) -> list[dict[str, Any]]:
         """Return the namespaces that hold vectors, and how many each holds."""
-        found: list[dict[str, Any]] = self._user.vector_stats()["namespaces"]
-        return found
+        namespaces: list[dict[str, Any]] = self._user.vector_stats()["namespaces"]
+        return namespaces
 
 
 class GraphOfUser:

@@ -49,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def home() -> Path:
-    """Return the folder of everything that is kept."""
+    """Return the folder that holds all data of the stack."""
     base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return Path(base) / "palimpsest"
 

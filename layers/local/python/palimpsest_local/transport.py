@@ -1,5 +1,5 @@
-"""Carries a client's requests to a service in the same process. It uses no socket, but the handlers
-that answer requests over HTTP.
+"""Carries a client's requests to a service in the same process. It uses no socket, and the same
+handlers as HTTP.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class InProcessTransport(httpx2.BaseTransport):
 
 
 class WorkingClock:
-    """A clock for calls that wait for work. While such a call waits, the clock does the work."""
+    """A clock for calls that wait for work. The clock does the work while they wait."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -62,7 +62,7 @@ class WorkingClock:
             self.work()
 
     def work(self) -> None:
-        """Do the pending work. While work itself waits, it does no other work."""
+        """Do the pending work. If that work waits itself, nothing more is done."""
         self._is_at_work = True
         try:
             self.todo()

@@ -1,4 +1,4 @@
-"""Tells pytest which stores the suite is run on. It does nothing in a run that names none."""
+"""Tells pytest which stores the suite is run on. In a run that names no stores, it does nothing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of the suite run the tests of what was named: of stores, or of a store of memories alone."""
+    """Keep the tests for the kind of store that was named: for whole stores, or for a store of
+    memories alone.
+    """
     wants_memory_store = bool(config.getoption(MEMORY_STORE))
     left_out = [
         item

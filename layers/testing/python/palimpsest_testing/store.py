@@ -1,4 +1,4 @@
-"""What a test of the contract is given."""
+"""Fixtures for tests of the contract."""
 
 from __future__ import annotations
 

@@ -54,8 +54,8 @@ def _leaf(row: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> str
 
 
 def _created(node: Mapping[str, Any]) -> float:
-    found = (node.get("message") or {}).get("create_time")
-    return float(found) if isinstance(found, int | float) else 0.0
+    time = (node.get("message") or {}).get("create_time")
+    return float(time) if isinstance(time, int | float) else 0.0
 
 
 def _said(node: Mapping[str, Any]) -> bool:
@@ -86,9 +86,9 @@ def _read(given: Mapping[str, Any], at: str | None, left_out: Counter[str]) -> J
 
 def _text(parts: Any) -> tuple[str, int]:
     """Return the words of a content, what was spoken among them, and the number of other parts."""
-    said = [part if isinstance(part, str) else _spoken(part) for part in parts]
-    words = [each.strip() for each in said if each is not None and each.strip()]
-    return "\n\n".join(words), said.count(None)
+    texts = [part if isinstance(part, str) else _spoken(part) for part in parts]
+    words = [text.strip() for text in texts if text is not None and text.strip()]
+    return "\n\n".join(words), texts.count(None)
 
 
 def _spoken(part: Any) -> str | None:

@@ -16,14 +16,14 @@ def is_claude(row: Any) -> bool:
 
 
 def chat_of(row: Mapping[str, Any]) -> Chat:
-    """Return a conversation of the export. Of edited questions, the branch with the newest message
-    is read.
+    """Return a conversation of the export. If questions were edited, it is the branch with the
+    newest message.
     """
-    given = [each for each in row["chat_messages"] if isinstance(each, Mapping)]
-    shown = _branch(given, row.get("current_leaf_message_uuid"))
+    messages = [each for each in row["chat_messages"] if isinstance(each, Mapping)]
+    shown = _branch(messages, row.get("current_leaf_message_uuid"))
     left_out = Counter[str]()
-    if len(shown) < len(given):
-        left_out["other branches"] = len(given) - len(shown)
+    if len(shown) < len(messages):
+        left_out["other branches"] = len(messages) - len(shown)
     read = [_read(each, left_out) for each in shown]
     known = row.get("uuid")
     name = f"claude-{known}" if known else None
@@ -51,14 +51,16 @@ def _branch(
 
 def _read(given: Mapping[str, Any], left_out: Counter[str]) -> JSON | None:
     role = ROLES.get(str(given.get("sender")))
-    blocks = [each for each in given.get("content") or () if isinstance(each, Mapping)]
-    said = [str(each.get("text") or "").strip() for each in blocks if each.get("type") == "text"]
-    left_out["calls of tools and thoughts"] += len(blocks) - len(said)
+    blocks = [block for block in given.get("content") or () if isinstance(block, Mapping)]
+    texts = [
+        str(block.get("text") or "").strip() for block in blocks if block.get("type") == "text"
+    ]
+    left_out["calls of tools and thoughts"] += len(blocks) - len(texts)
     files = given.get("files") or ()
     left_out["pictures and files"] += len(given.get("attachments") or ()) + len(files)
     if not blocks:
-        said = [str(given.get("text") or "").strip()]
-    text = "\n\n".join(each for each in said if each)
+        texts = [str(given.get("text") or "").strip()]
+    text = "\n\n".join(each for each in texts if each)
     if role is None or not text:
         return None
     id_ = given.get("uuid")

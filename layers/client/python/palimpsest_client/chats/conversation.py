@@ -44,8 +44,8 @@ def message(
     id_: str | None = None,
 ) -> JSON:
     """Return a message without the fields that have no value."""
-    given = {"role": role, "content": content, "name": speaker, "timestamp": at, "id": id_}
-    return {name: value for name, value in given.items() if value is not None}
+    fields = {"role": role, "content": content, "name": speaker, "timestamp": at, "id": id_}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def time_of(given: Any) -> str | None:
@@ -70,10 +70,10 @@ MOST_SECONDS = 100_000_000_000
 
 def path_to(leaf: str | None, parents: Mapping[str, str | None]) -> list[str]:
     """Return the ids from the root of a tree to the leaf. A circle ends where it began."""
-    found: list[str] = []
+    path: list[str] = []
     seen = set[str]()
     while leaf is not None and leaf in parents and leaf not in seen:
         seen.add(leaf)
-        found.append(leaf)
+        path.append(leaf)
         leaf = parents[leaf]
-    return found[::-1]
+    return path[::-1]

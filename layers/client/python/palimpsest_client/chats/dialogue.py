@@ -41,9 +41,9 @@ class _Line:
 def chats_of(
     text: str, *, name: str, speakers: Speakers, dates: DayOrder | None = None
 ) -> list[Chat]:
-    """Return the conversations of a text. If its messages have times, each conversation ends with a
-    silence of six hours. Raises `ValueError` if the text has no speakers, or if its days can be
-    read in two ways.
+    """Return the conversations of a text. If its messages have times, a silence of six hours ends a
+    conversation. Raises `ValueError` if the text has no speakers, or if its days can be read in two
+    ways.
     """
     lines = list(_lines(text))
     labels = _labels(lines, speakers)
@@ -76,10 +76,10 @@ def _line(whole: str) -> _Line:
     clock = None if stamp else CLOCK.match(whole)
     begun = stamp or clock
     rest = whole[begun.end() :] if begun else whole
-    found = _BOLD.fullmatch(rest) or _PLAIN.fullmatch(rest)
-    if found is None or "://" in rest[: found.end("label") + 3]:
+    match = _BOLD.fullmatch(rest) or _PLAIN.fullmatch(rest)
+    if match is None or "://" in rest[: match.end("label") + 3]:
         return _Line(whole, whole)
-    return _Line(whole, (found["text"] or "").strip(), plain(found["label"]), stamp)
+    return _Line(whole, (match["text"] or "").strip(), plain(match["label"]), stamp)
 
 
 def _labels(lines: Sequence[_Line], speakers: Speakers) -> list[str]:
@@ -133,11 +133,11 @@ def _messages(
 
 
 def _message(label: str, at: str | None, text: Sequence[str], speakers: Speakers) -> Iterator[JSON]:
-    said = "\n".join(text).strip()
-    if label and said:
+    content = "\n".join(text).strip()
+    if label and content:
         role, speaker = speakers.role_of(label)
         if role != SYSTEM:
-            yield message(role, said, at=at, speaker=speaker)
+            yield message(role, content, at=at, speaker=speaker)
 
 
 def _parts(messages: Sequence[JSON]) -> Iterator[Sequence[JSON]]:

@@ -51,7 +51,7 @@ def estimate(chats: Iterable[Chat], model: str = MODEL) -> Estimate:
         with_markup = own + MARKUP_TOKENS * len(chat.messages)
         needed = max(-(-with_markup // CALL_TOKENS), -(-len(chat.messages) // CALL_MESSAGES))
         tokens, calls, read = tokens + own, calls + needed, read + with_markup
-    from_user = sum(tokens_of(_text(each)) for each in messages if each["role"] == "user")
+    from_user = sum(tokens_of(_text(message)) for message in messages if message["role"] == "user")
     written = int(from_user * ANSWER_SHARE)
     price = prices().get(model)
     paid = None if price is None else (calls * PROMPT_TOKENS + read) * price[0] + written * price[1]
@@ -61,7 +61,7 @@ def estimate(chats: Iterable[Chat], model: str = MODEL) -> Estimate:
 
 def tokens_of(text: str) -> int:
     """Return about how many tokens a text has in the encoding o200k_base."""
-    return sum(_weight(found) for found in _WORD.findall(text))
+    return sum(_weight(word) for word in _WORD.findall(text))
 
 
 @cache
@@ -70,7 +70,7 @@ def prices() -> dict[str, tuple[float, float]]:
     writes them.
     """
     text = (files("palimpsest_client.chats") / "prices.json").read_text(encoding="utf-8")
-    return {name: (each[0], each[1]) for name, each in json.loads(text).items()}
+    return {name: (price[0], price[1]) for name, price in json.loads(text).items()}
 
 
 def _weight(piece: str) -> int:

@@ -32,25 +32,27 @@ def chats(
     file, known = Path(path), speakers or Speakers()
     if file.suffix.lower() in TEXTS:
         text = file.read_text(encoding="utf-8-sig")
-        found = dialogue.chats_of(text, name=file.stem, speakers=known, dates=dates)
+        conversations = dialogue.chats_of(text, name=file.stem, speakers=known, dates=dates)
     elif file.suffix.lower() in LINES:
-        found = rows.chats_in(file, known)
+        conversations = rows.chats_in(file, known)
     else:
-        found = list(_of_json(file, known))
-    said = [chat for chat in found if chat.messages]
-    if not said:
+        conversations = list(_of_json(file, known))
+    with_messages = [chat for chat in conversations if chat.messages]
+    if not with_messages:
         raise ValueError(f"{file} has no conversations.")
-    return sorted(said, key=lambda chat: chat.began)
+    return sorted(with_messages, key=lambda chat: chat.began)
 
 
 def _of_json(file: Path, speakers: Speakers) -> Iterator[Chat]:
-    for place, found in _documents(file):
-        conversations = found.get("conversations", found) if isinstance(found, dict) else found
+    for place, document in _documents(file):
+        conversations = (
+            document.get("conversations", document) if isinstance(document, dict) else document
+        )
         listed = conversations if isinstance(conversations, list) else [conversations]
         if any(map(_is_exported, listed)):
             yield from _exported(listed, place)
         elif zipfile.is_zipfile(file):
-            raise ValueError(f"{place} is no export of ChatGPT or Claude.")
+            raise ValueError(f"{place} isn't an export of ChatGPT or Claude.")
         else:
             yield from rows.chats_in(file, speakers)
 
@@ -103,8 +105,8 @@ def is_archive(file: Path) -> bool:
 
 
 def has_chats(path: str | PathLike[str]) -> bool:
-    """Return whether a file looks as if it had conversations, by its name or its first row. The
-    file of another kind may have memories.
+    """Return whether a file seems to have conversations, by its name or its first row. A file
+    without them may have memories.
     """
     file = Path(path)
     if file.suffix.lower() in TEXTS or zipfile.is_zipfile(file):
@@ -119,8 +121,8 @@ def has_chats(path: str | PathLike[str]) -> bool:
 def _first_row(text: str) -> Any:
     for part in (text, text.lstrip().partition("\n")[0]):
         try:
-            found = json.loads(part)
+            row = json.loads(part)
         except (ValueError, RecursionError):
             continue
-        return found[0] if isinstance(found, list) and found else found
+        return row[0] if isinstance(row, list) and row else row
     return None

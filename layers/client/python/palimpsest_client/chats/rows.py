@@ -30,12 +30,12 @@ def chats_in(file: Path, speakers: Speakers) -> list[Chat]:
 def _chat(session: str | None, given: Sequence[Any], speakers: Speakers, place: str) -> Chat:
     left_out = Counter[str]()
     read = [
-        _read(each, speakers, f"{place}, message {number}") for number, each in enumerate(given, 1)
+        _read(row, speakers, f"{place}, message {number}") for number, row in enumerate(given, 1)
     ]
     left_out["empty messages"] += read.count(None)
-    messages = [each for each in read if each is not None]
-    has_user = any(each["role"] == "user" and "name" not in each for each in messages)
-    names = tuple(dict.fromkeys(each["name"] for each in messages if "name" in each))
+    messages = [message for message in read if message is not None]
+    has_user = any(message["role"] == "user" and "name" not in message for message in messages)
+    names = tuple(dict.fromkeys(message["name"] for message in messages if "name" in message))
     return Chat(
         session,
         messages,
@@ -48,20 +48,22 @@ def _chat(session: str | None, given: Sequence[Any], speakers: Speakers, place: 
 
 
 def _read(given: Any, speakers: Speakers, place: str) -> JSON | None:
-    """Return a message as the service takes it. One of the chat API stays as it is."""
+    """Return a message in the form that the service accepts. A message of the chat API stays as it
+    is.
+    """
     if not isinstance(given, Mapping):
         raise ValueError(f"{place} is no message.")  # noqa: TRY004 - the file is wrong
     said_by = next((given[name] for name in SPEAKERS if isinstance(given.get(name), str)), None)
     if said_by is None:
         raise ValueError(f"{place} has no role: name its speaker under `role`.")
     taken = {*SPEAKERS, *TEXTS, *TIMES}
-    found: JSON = {name: value for name, value in given.items() if name not in taken}
-    found |= _speaker(str(said_by), given, speakers)
+    fields: JSON = {name: value for name, value in given.items() if name not in taken}
+    fields |= _speaker(str(said_by), given, speakers)
     text = next((given[name] for name in TEXTS if given.get(name)), None)
     at = next((at for name in TIMES if (at := time_of(given.get(name)))), None)
-    found |= {} if text is None else {"content": text}
-    found |= {} if at is None else {"timestamp": at}
-    return found if text is not None or "tool_calls" in found or "item" in found else None
+    fields |= {} if text is None else {"content": text}
+    fields |= {} if at is None else {"timestamp": at}
+    return fields if text is not None or "tool_calls" in fields or "item" in fields else None
 
 
 def _speaker(said_by: str, given: Mapping[str, Any], speakers: Speakers) -> JSON:

@@ -1,4 +1,4 @@
-"""Tells by a speaker's name in a text whether the speaker is the user, an assistant, or another
+"""Decides by a speaker's name in a text whether the speaker is the user, an assistant, or another
 person.
 """
 
@@ -29,8 +29,8 @@ class Speakers:
     @classmethod
     def of(cls, user: Collection[str], named: Collection[str] = ()) -> Speakers:
         return cls(
-            frozenset(each.casefold() for each in user),
-            frozenset(each.casefold() for each in named),
+            frozenset(name.casefold() for name in user),
+            frozenset(name.casefold() for name in named),
         )
 
     def is_known(self, label: str) -> bool:

@@ -34,11 +34,11 @@ def order_of(stamps: Iterable[re.Match[str]], given: DayOrder | None, place: str
         return given
     first = second = 0
     doubtful = ""
-    for found in stamps:
-        if len(found["a"]) == YEAR:
+    for stamp in stamps:
+        if len(stamp["a"]) == YEAR:
             continue
-        first, second = max(first, int(found["a"])), max(second, int(found["b"]))
-        doubtful = doubtful or found[0].strip()
+        first, second = max(first, int(stamp["a"])), max(second, int(stamp["b"]))
+        doubtful = doubtful or stamp[0].strip()
     if first > NOON or not doubtful or "." in doubtful.split()[0]:
         return "day-first"
     if second > NOON:

@@ -1,4 +1,4 @@
-"""Brings conversations from other products along: shows what a file holds, and stores it."""
+"""Imports conversations from other products. It shows the contents of a file, and stores them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ REFUSED = (errors.Conflict, errors.Invalid, errors.TooLarge)
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """How a file is to be read. `me` are names of the user in it, and `named` its speakers."""
+    """How to read a file. `me` are names of the user in it, and `named` its speakers."""
 
     me: Collection[str] = ()
     named: Collection[str] = ()
@@ -50,8 +50,8 @@ def read(file: Path, user: str, wanted: Wanted) -> list[Chat]:
 
 def names_of(user: User) -> list[str]:
     """Return the names under which the service knows the user."""
-    found = user.read()
-    return [each for each in (found.get("name"), *(found.get("aliases") or ())) if each]
+    shown_user = user.read()
+    return [name for name in (shown_user.get("name"), *(shown_user.get("aliases") or ())) if name]
 
 
 def check_user(chats: Sequence[Chat], user: str) -> None:
@@ -67,15 +67,15 @@ def preview(chats: Sequence[Chat], model: str, *, json_wanted: bool) -> None:
         raise typer.BadParameter(f"--model is one of {', '.join(prices())}.")
     left_out = sum((chat.left_out for chat in chats), Counter[str]())
     times = sorted(chat.began for chat in chats if chat.began)
-    found: dict[str, Any] = asdict(estimate(chats, model))
-    found |= {
+    estimated: dict[str, Any] = asdict(estimate(chats, model))
+    estimated |= {
         "first": next(iter(times), None),
         "last": next(reversed(times), None),
         "speakers": _speakers(chats),
         "left_out": dict(+left_out),
     }
     if json_wanted:
-        shown.as_json(found)
+        shown.as_json(estimated)
         return
     listed = [
         {"began": chat.began, "messages": len(chat.messages), "title": chat.title or chat.name}
@@ -84,7 +84,7 @@ def preview(chats: Sequence[Chat], model: str, *, json_wanted: bool) -> None:
     if len(chats) > MOST_SHOWN:
         shown.errors.print(f"The newest {MOST_SHOWN} of {len(chats)} conversations:")
     shown.rows(listed, {"at": "began", "messages": "messages", "title": "title"}, json_wanted=False)
-    shown.facts(_in_words(found), json_wanted=False)
+    shown.facts(_in_words(estimated), json_wanted=False)
 
 
 def store(chats: Sequence[Chat], user: User, *, json_wanted: bool) -> None:
@@ -108,16 +108,16 @@ def store(chats: Sequence[Chat], user: User, *, json_wanted: bool) -> None:
         for job in jobs
         if job.state != "done"
     ]
-    found = {
+    results = {
         "conversations": len(chats),
         "messages": sum(len(chat.messages) for chat in chats),
         "stored": sum(job.shown.get("appended") or 0 for job in jobs),
         "memories": sum(len(job.records) for job in jobs),
     }
     if json_wanted:
-        shown.as_json({**found, "problems": problems})
+        shown.as_json({**results, "problems": problems})
     else:
-        shown.facts(found, json_wanted=False)
+        shown.facts(results, json_wanted=False)
     if problems and not json_wanted:
         shown.rows(problems, {"session": "session", "problem": "problem"}, json_wanted=False)
     if problems:

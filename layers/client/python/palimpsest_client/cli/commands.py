@@ -66,7 +66,7 @@ def run() -> None:
         app(standalone_mode=True)
     except errors.Problem as problem:
         shown.errors.print(shown.sentence(f"{problem.code}: {problem.detail}"), style="red")
-        for line in (f"{each['field']}: {each['message']}" for each in problem.errors):
+        for line in (f"{error['field']}: {error['message']}" for error in problem.errors):
             if line not in problem.detail:
                 shown.errors.print(shown.sentence(f"  {line}"))
         if isinstance(problem, errors.Unauthenticated | errors.Forbidden):
@@ -195,23 +195,23 @@ def context(
     json_: AsJson = False,
 ) -> None:
     """Show the model's next input."""
-    found = (
+    answer = (
         Palimpsest()
         .session(session)
         .context(message, max_tokens=max_tokens, explain=explain or None)
     )
     if json_:
-        shown.as_json(found)
+        shown.as_json(answer)
         return
     shown.rows(
-        found["messages"],
+        answer["messages"],
         {"role": "role", "content": "content", "calls": "tool_calls"},
         json_wanted=False,
     )
     shown.facts(
-        {name: found[name] for name in ("tokens", "omitted", "degraded")}, json_wanted=False
+        {name: answer[name] for name in ("tokens", "omitted", "degraded")}, json_wanted=False
     )
-    if trace := found.get("trace"):
+    if trace := answer.get("trace"):
         shown.rows(
             trace.pop("parts"),
             {"part": "part", "from": "from", "to": "to", "why": "why"},
@@ -238,11 +238,11 @@ def recall(
 ) -> None:
     """Find the memories that answer a question."""
     sarah = Palimpsest().user(user)
-    found = sarah.recall(query, k=k, answer=answer or None, as_of=as_of, explain=explain or None)
+    result = sarah.recall(query, k=k, answer=answer or None, as_of=as_of, explain=explain or None)
     if json_:
-        shown.as_json(found)
+        shown.as_json(result)
     else:
-        recalls.show(found)
+        recalls.show(result)
 
 
 @app.command()
@@ -288,11 +288,11 @@ def profile(user: User, json_: AsJson = False) -> None:
     """Show who a user is, on one page. It has current memories only, each line with the id of its
     memory.
     """
-    found = Palimpsest().user(user).profile()
+    page = Palimpsest().user(user).profile()
     if json_:
-        shown.as_json(found)
+        shown.as_json(page)
     else:
-        shown.text(found["text"])
+        shown.text(page["text"])
 
 
 @app.command()
@@ -333,7 +333,7 @@ def forget(
     sarah = Palimpsest().user(user)
     if dry_run:
         ids = [memory] if memory else sarah.would_forget(where)
-        shown.rows((sarah.memory(each) for each in ids), MEMORY, json_wanted=json_)
+        shown.rows((sarah.memory(memory_id) for memory_id in ids), MEMORY, json_wanted=json_)
     elif memory:
         shown.facts(sarah.delete(memory), json_wanted=json_)
     else:
@@ -372,8 +372,10 @@ def name(
     """Show or set the names of a user. A speaker with one of these names is the user."""
     sarah = Palimpsest().user(user)
     is_set = name is not None or aliases or clear
-    found = sarah.set_names(name, aliases=aliases or ()) if is_set else sarah.read()
-    shown.facts({each: found[each] for each in ("user_id", "name", "aliases")}, json_wanted=json_)
+    shown_user = sarah.set_names(name, aliases=aliases or ()) if is_set else sarah.read()
+    shown.facts(
+        {field: shown_user[field] for field in ("user_id", "name", "aliases")}, json_wanted=json_
+    )
 
 
 @app.command()
@@ -405,18 +407,27 @@ def jobs(
         bool, typer.Option("--failed", help="Those that failed; without --user all of them.")
     ] = False,
     retry: Annotated[bool, typer.Option(help="Have them done again.")] = False,
+    calls: Annotated[
+        str | None, typer.Option(help="Show what the model was sent and answered in this job.")
+    ] = None,
     limit: Most = 50,
     json_: AsJson = False,
 ) -> None:
-    """List jobs, the newest first."""
+    """List jobs, the newest first, or the model calls of one."""
     memory = Palimpsest()
+    if calls:
+        columns = {
+            "at": "at", "model": "model", "prompt": "text", "answer": "answer", "error": "error",
+        }  # fmt: skip
+        shown.rows(list(memory.model_calls(calls, limit=limit)), columns, json_wanted=json_)
+        return
     if not user and not failed:
         raise typer.BadParameter("Name a --user, or --failed.")
-    found = list(memory.jobs(user_id=user, state="failed" if failed else None, limit=limit))
+    listed = list(memory.jobs(user_id=user, state="failed" if failed else None, limit=limit))
     if retry:
-        for each in found:
-            if each["state"] == "failed":
-                memory.job(each["job_id"]).retry()
+        for job in listed:
+            if job["state"] == "failed":
+                memory.job(job["job_id"]).retry()
     columns = {
         "id": "job_id",
         "kind": "kind",
@@ -426,7 +437,7 @@ def jobs(
         "error": "error",
         "at": "created_at",
     }
-    shown.rows(found, columns, json_wanted=json_)
+    shown.rows(listed, columns, json_wanted=json_)
 
 
 @app.command()

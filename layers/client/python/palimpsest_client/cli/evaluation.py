@@ -33,8 +33,8 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The memories that a question found, and the place (from 1) at which each expected one was
-    found first, or None if it was not found.
+    """The memories that a question found. For each expected memory, it has the place (from 1) at
+    which it was found first, or None if it was not found.
     """
 
     asked: Question
@@ -42,7 +42,7 @@ class Outcome:
 
     @property
     def places(self) -> list[int | None]:
-        return [self._place(each) for each in self.asked.expected]
+        return [self._place(text) for text in self.asked.expected]
 
     @property
     def is_right(self) -> bool:
@@ -80,17 +80,20 @@ def eval_(
     json_: AsJson = False,
 ) -> None:
     """Measure recall on your own questions: recall@k, MRR, and silence where nothing answers. No
-    model judges. Found memories are compared with those that you expect.
+    model judges. Found memories are compared with the expected ones.
     """
-    asked = list(questions(file, user))
+    asked_questions = list(questions(file, user))
     memory = Palimpsest()
     with Progress(console=shown.errors, disable=json_) as progress:
         outcomes = [
-            Outcome(each, memory.user(each.user).recall(each.question, k=max(DEPTHS))["memories"])
-            for each in progress.track(asked, description="Asking")
+            Outcome(
+                question,
+                memory.user(question.user).recall(question.question, k=max(DEPTHS))["memories"],
+            )
+            for question in progress.track(asked_questions, description="Asking")
         ]
     measured = figures(outcomes)
-    failed = [_shown(each) for each in outcomes if not each.is_right]
+    failed = [_shown(outcome) for outcome in outcomes if not outcome.is_right]
     if output is not None:
         output.write_text(report(measured, failed), encoding="utf-8")
     if json_:
@@ -129,31 +132,36 @@ def _question(line: str, user: str | None, place: str) -> Question:
 
 def figures(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """Return the measures. Those that no question allows are None."""
-    answerable = [each for each in outcomes if each.asked.expected]
-    others = [each for each in outcomes if not each.asked.expected]
-    found = {f"recall@{depth}": _recall_at(depth, answerable) for depth in DEPTHS}
+    answerable = [outcome for outcome in outcomes if outcome.asked.expected]
+    others = [outcome for outcome in outcomes if not outcome.asked.expected]
+    measures = {f"recall@{depth}": _recall_at(depth, answerable) for depth in DEPTHS}
     return {
         "questions": len(outcomes),
-        **found,
-        "MRR": _mean([each.reciprocal for each in answerable]),
+        **measures,
+        "MRR": _mean([outcome.reciprocal for outcome in answerable]),
         "without an answer": len(others),
-        "silence": _mean([float(each.is_right) for each in others]),
-        "found nothing": sum(not each.found for each in answerable),
+        "silence": _mean([float(other.is_right) for other in others]),
+        "found nothing": sum(not outcome.found for outcome in answerable),
     }
 
 
 def _recall_at(depth: int, outcomes: Sequence[Outcome]) -> float | None:
-    return _mean([each.share(depth) for each in outcomes])
+    return _mean([outcome.share(depth) for outcome in outcomes])
 
 
 def report(measured: Mapping[str, Any], failed: Sequence[Mapping[str, Any]]) -> str:
     """Return the report as Markdown."""
     rows = [f"| {name} | {_text(value)} |" for name, value in measured.items()]
     parts = ["# Recall on your questions", "", "| measure | value |", "|---|--:|", *rows, ""]
-    for each in failed:
-        expected = "; ".join(each["expected"]) or "nothing"
-        parts += [f"## {each['question']}", "", f"User {each['user']}. Expected: {expected}.", ""]
-        parts += [*(f"{n}. {text}" for n, text in enumerate(each["found"], 1)), ""]
+    for outcome in failed:
+        expected = "; ".join(outcome["expected"]) or "nothing"
+        parts += [
+            f"## {outcome['question']}",
+            "",
+            f"User {outcome['user']}. Expected: {expected}.",
+            "",
+        ]
+        parts += [*(f"{n}. {text}" for n, text in enumerate(outcome["found"], 1)), ""]
     return "\n".join(parts)
 
 

@@ -36,8 +36,8 @@ def ingest(
     sarah, transcripts = Palimpsest().user(user), conversations(file, session)
     with Progress(console=shown.errors, disable=json_) as progress:
         jobs = [
-            sarah.ingest_one(each, session=name)
-            for name, each in progress.track(transcripts, description="Storing")
+            sarah.ingest_one(messages, session=name)
+            for name, messages in progress.track(transcripts, description="Storing")
         ]  # fmt: skip
         ended = [job.wait() for job in progress.track(jobs, description="Extracting")]
     columns = {

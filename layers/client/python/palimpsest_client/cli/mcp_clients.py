@@ -48,8 +48,8 @@ class Server:
         """Return the entry of a client that starts a program. Desktop programs do not have the
         shell's search path, so the program is named in full.
         """
-        found = shutil.which("palimpsest")
-        begun = [found] if found else [sys.executable, "-m", "palimpsest_client.cli"]
+        path = shutil.which("palimpsest")
+        begun = [path] if path else [sys.executable, "-m", "palimpsest_client.cli"]
         environment = {"PALIMPSEST_URL": self.where.url, "PALIMPSEST_API_KEY": self.where.api_key}
         arguments = [*begun[1:], "mcp", "--user", checked_id(self.user)]
         return {"command": begun[0], "args": arguments, "env": environment}

@@ -33,12 +33,12 @@ def prefer(
     """List the preferences of a user, show one of them, or set it."""
     sarah = Palimpsest().user(user)
     if key is None:
-        found: Any = sarah.preferences()
+        preferences: Any = sarah.preferences()
     elif value is None:
-        found = [sarah.preference(key)]
+        preferences = [sarah.preference(key)]
     else:
-        found = sarah.prefer({key: _value(value)})
-    shown.rows(found, {"key": "key", "value": "value", "at": "updated_at"}, json_wanted=json_)
+        preferences = sarah.prefer({key: _value(value)})
+    shown.rows(preferences, {"key": "key", "value": "value", "at": "updated_at"}, json_wanted=json_)
 
 
 def _value(given: str) -> Any:

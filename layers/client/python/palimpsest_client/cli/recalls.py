@@ -12,12 +12,12 @@ from palimpsest_client.cli import shown
 from palimpsest_client.cli.options import AnyUser, AsJson, Most, User
 
 MOST_TERMS = 4
-"""The terms that are shown of a memory's rank."""
+"""How many terms of a memory's rank are shown."""
 
 
 def show(found: Mapping[str, Any]) -> None:
     """Show the memories of a recall with their sources, and with an explanation if it has one."""
-    rows = [{**each, **_notes(each)} for each in found["memories"]]
+    rows = [{**memory, **_notes(memory)} for memory in found["memories"]]
     columns = {
         "score": "score", "memory": "content", "type": "type", "found by": "found_by",
         "said by": "speaker", "day": "day", "source": "place", "notes": "notes", "id": "id",
@@ -26,7 +26,7 @@ def show(found: Mapping[str, Any]) -> None:
     fields = {"answer": "answer", "degraded": "degraded", "recall": "recall_id"}
     shown.facts({name: found.get(field) for name, field in fields.items()}, json_wanted=False)
     if trace := found.get("trace"):
-        ranked = [{**each, "why": _why(each["terms"])} for each in trace["ranking"]]
+        ranked = [{**candidate, "why": _why(candidate["terms"])} for candidate in trace["ranking"]]
         why = {"id": "id", "score": "score", "strength": "strength", "why": "why", "cut": "cut"}
         shown.rows(ranked, why, json_wanted=False)
         facts = {name: trace[name] for name in ("found", "reranker", "dropped")}
@@ -49,8 +49,8 @@ def feedback(
     if not useful and not wrong and missing is None:
         raise typer.BadParameter("Name at least one of --useful, --wrong and --missing.")
     sarah = Palimpsest().user(user)
-    given = sarah.feedback(recall, useful=useful or (), wrong=wrong or (), missing=missing)
-    shown.facts(given, json_wanted=json_)
+    result = sarah.feedback(recall, useful=useful or (), wrong=wrong or (), missing=missing)
+    shown.facts(result, json_wanted=json_)
 
 
 def reviews(
@@ -66,12 +66,14 @@ def reviews(
             raise typer.BadParameter("--close needs --user.")
         shown.facts(memory.user(user).close_review(close), json_wanted=json_)
         return
-    found = memory.reviews(limit=limit) if user is None else memory.user(user).reviews(limit=limit)
+    open_reviews = (
+        memory.reviews(limit=limit) if user is None else memory.user(user).reviews(limit=limit)
+    )
     columns = {
         "id": "id", "kind": "kind", "user": "user_id", "memory": "memory.content",
         "missing": "missing", "memory id": "memory.id", "at": "created_at",
     }  # fmt: skip
-    shown.rows(found, columns, json_wanted=json_)
+    shown.rows(open_reviews, columns, json_wanted=json_)
 
 
 def _notes(memory: Mapping[str, Any]) -> dict[str, Any]:

@@ -38,7 +38,8 @@ def json_of(found: Any, **form: Any) -> str:
     """
     text = json.dumps(found, ensure_ascii=False, default=str, **form)
     return "".join(
-        each if each == "\n" or each.isprintable() else json.dumps(each)[1:-1] for each in text
+        character if character == "\n" or character.isprintable() else json.dumps(character)[1:-1]
+        for character in text
     )
 
 
@@ -94,7 +95,8 @@ def plain(value: Any, *, style: str = "") -> Text:
     """Return a value as text without control characters that a terminal would obey."""
     text = _words(value)
     shown = "".join(
-        each if each == "\n" or each.isprintable() else f"\\x{ord(each):02x}" for each in text
+        character if character == "\n" or character.isprintable() else f"\\x{ord(character):02x}"
+        for character in text
     )
     return Text(shown, style=style)
 
@@ -107,9 +109,9 @@ def _words(value: Any) -> str:
         return ", ".join(map(_words, value))
     if isinstance(value, Mapping):
         return ", ".join(
-            f"{name} {_words(each)}"
-            for name, each in value.items()
-            if each not in (None, [], {}, "")
+            f"{name} {_words(part)}"
+            for name, part in value.items()
+            if part not in (None, [], {}, "")
         )
     if isinstance(value, float):
         return f"{value:.4g}"
@@ -120,12 +122,12 @@ def _words(value: Any) -> str:
 
 def _minutes(value: Any) -> Any:
     """Return a time in a form for people, in UTC. Return any other value unchanged."""
-    found = TIME.fullmatch(value) if isinstance(value, str) else None
-    return f"{found[1]} {found[2]}" if found else value
+    match = TIME.fullmatch(value) if isinstance(value, str) else None
+    return f"{match[1]} {match[2]}" if match else value
 
 
 def _field(row: Mapping[str, Any], path: str) -> Any:
-    found: Any = row
+    value: Any = row
     for name in path.split("."):
-        found = found.get(name) if isinstance(found, Mapping) else None
-    return found
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value

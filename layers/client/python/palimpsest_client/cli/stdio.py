@@ -33,12 +33,12 @@ def serve(http: httpx2.Client, user: str, *, lines: Iterable[str], out: TextIO) 
 def _answer(http: httpx2.Client, user: str, line: str) -> str | None:
     """Return the answer as one line, or None for a notification."""
     try:
-        asked = json.loads(line)
+        request = json.loads(line)
     except ValueError:
-        asked = None
+        request = None
     headers = {
         "Content-Type": "application/json",
-        **(_headers(asked) if isinstance(asked, dict) else {}),
+        **(_headers(request) if isinstance(request, dict) else {}),
     }
     try:
         answer = http.post(
@@ -52,9 +52,9 @@ def _answer(http: httpx2.Client, user: str, line: str) -> str | None:
     if not isinstance(said, dict):
         said = {"detail": "What answers is not the service: its answers are objects."}
     if "jsonrpc" not in said:  # a problem of the service or its gateway
-        if isinstance(asked, dict) and "id" not in asked:
+        if isinstance(request, dict) and "id" not in request:
             return None
-        asked_by = asked.get("id") if isinstance(asked, dict) else None
+        asked_by = request.get("id") if isinstance(request, dict) else None
         message = str(said.get("detail") or said.get("message"))
         said = {"jsonrpc": "2.0", "id": asked_by, "error": {"code": FAILED, "message": message}}
     return json.dumps(said, separators=(",", ":"))

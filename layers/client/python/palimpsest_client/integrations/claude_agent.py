@@ -47,17 +47,17 @@ class PalimpsestSessionStore(SessionStore):
 
     async def load(self, key: Key) -> list[Entry] | None:
         """Return every entry in its order, or None for a transcript that was never written."""
-        found: list[Entry] = []
+        entries: list[Entry] = []
         seen: set[str] = set()
         try:
             async for row in self._session(self._name(key)).messages():
                 entry: Any = dict(row)["entry"]
                 if entry.get("uuid") not in seen:
-                    found.append(entry)
+                    entries.append(entry)
                     seen |= {entry["uuid"]} if entry.get("uuid") else set()
         except SessionNotFound:
             return None
-        return found
+        return entries
 
     async def list_sessions(self, project_key: str) -> list[Any]:
         """Return the transcripts of a project, without those of subagents."""
@@ -72,12 +72,12 @@ class PalimpsestSessionStore(SessionStore):
 
     async def list_subkeys(self, key: Key) -> list[str]:
         """Return the subpaths of the subagents' transcripts."""
-        found: list[str] = []
+        subpaths: list[str] = []
         async for name, _ in self._names():
             if name.startswith(f"{self._name(key).replace(PREFIX, PREFIX + '-sub', 1)}|"):
                 first = [row async for row in self._session(name).messages(limit=1)]
-                found += [str(dict(row)["subpath"]) for row in first]
-        return found
+                subpaths += [str(dict(row)["subpath"]) for row in first]
+        return subpaths
 
     async def delete(self, key: Key) -> None:
         """Remove a transcript. With a main transcript, remove those of its subagents too."""
@@ -95,10 +95,10 @@ class PalimpsestSessionStore(SessionStore):
         """
         calls: dict[str, Used] = {}
         for entry in entries:
-            said = entry.get("message")
-            used = used_of_anthropic(said) if isinstance(said, Mapping) else None
-            if isinstance(said, Mapping) and used is not None:
-                calls[str(said.get("id") or entry.get("uuid") or len(calls))] = used
+            message = entry.get("message")
+            used = used_of_anthropic(message) if isinstance(message, Mapping) else None
+            if isinstance(message, Mapping) and used is not None:
+                calls[str(message.get("id") or entry.get("uuid") or len(calls))] = used
         new = {name: used for name, used in calls.items() if name not in self._counted}
         self._counted |= dict.fromkeys(new)
         for name in list(self._counted)[:-MOST_COUNTED]:
@@ -131,9 +131,9 @@ def _message(entry: Entry) -> Message:
     """Return an entry's text as a message. An entry without text becomes an item that is not a
     message of the conversation.
     """
-    said = entry.get("message")
-    if entry["type"] in ("user", "assistant") and isinstance(said, Mapping):
-        content = said.get("content")
+    message = entry.get("message")
+    if entry["type"] in ("user", "assistant") and isinstance(message, Mapping):
+        content = message.get("content")
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content or ()
         text = "\n".join(block["text"] for block in blocks if block.get("type") == "text")
         if text.strip():

@@ -30,7 +30,9 @@ DESCRIPTION = (
     "before, or reference past interactions."
 )
 MOST_SESSIONS = 1_000
-"""The sessions whose last messages one process remembers. Of others they are read again."""
+"""How many sessions one process remembers the last messages of. The last messages of other sessions
+are read again.
+"""
 Who = str | Callable[[Any], str]
 
 
@@ -102,13 +104,15 @@ class PalimpsestMiddleware(AgentMiddleware[Any, Any, Any]):
         opened, heard = self._heard(user, session)
         system = [] if request.system_message is None else [request.system_message]
         own = [*system, *request.messages]
-        given = [_chat(message) for message in own]
-        turn = opened._connection.run(heard.turn(given, "openai"))  # noqa: SLF001 - our own
-        by_mark = dict(zip(map(mark_of, given), own, strict=True))
-        context = [by_mark.get(mark_of(each)) or _message(each) for each in turn.messages]
+        chats = [_chat(message) for message in own]
+        turn = opened._connection.run(heard.turn(chats, "openai"))  # noqa: SLF001 - our own
+        by_mark = dict(zip(map(mark_of, chats), own, strict=True))
+        context = [by_mark.get(mark_of(message)) or _message(message) for message in turn.messages]
         return request.override(
-            system_message=_joined([each for each in context if isinstance(each, SystemMessage)]),
-            messages=[each for each in context if not isinstance(each, SystemMessage)],
+            system_message=_joined(
+                [message for message in context if isinstance(message, SystemMessage)]
+            ),
+            messages=[message for message in context if not isinstance(message, SystemMessage)],
         )
 
     def _store(self, response: ModelResponse[Any], user: str, session: str) -> None:
@@ -120,8 +124,8 @@ class PalimpsestMiddleware(AgentMiddleware[Any, Any, Any]):
     def _search_tool(self) -> BaseTool:
         def search(query: str, runtime: ToolRuntime) -> str:
             user, session = self._ids(runtime)
-            found = self._memory.user(user).call_tool(SEARCH, {"query": query}, session=session)
-            return str(found["content"])
+            result = self._memory.user(user).call_tool(SEARCH, {"query": query}, session=session)
+            return str(result["content"])
 
         return StructuredTool.from_function(search, name=SEARCH, description=DESCRIPTION)
 
@@ -131,15 +135,15 @@ def _id(who: Who, runtime: Any) -> str:
 
 
 def _chat(message: BaseMessage) -> Message:
-    found = convert_to_openai_messages(message)
-    if not isinstance(found, dict):
+    chat = convert_to_openai_messages(message)
+    if not isinstance(chat, dict):
         raise TypeError(f"{type(message).__name__} is no chat message.")
-    return found
+    return chat
 
 
 def _message(chat: Message) -> AnyMessage:
-    (found,) = convert_to_messages([chat])
-    return found
+    (message,) = convert_to_messages([chat])
+    return message
 
 
 def _joined(messages: Sequence[SystemMessage]) -> SystemMessage | None:

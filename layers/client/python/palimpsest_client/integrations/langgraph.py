@@ -54,10 +54,9 @@ class PalimpsestStore(BaseStore):
     """Stores each item as a memory of a user, with versions. Overwritten values stay in its
     history.
 
-    `user` is the user to whom all namespaces belong, or a function that returns the user of a
-    namespace. The function returns None for a prefix that several users share. A search with a
-    `query` finds by words and meaning, with scores. A search without one lists the newest items
-    first.
+    `user` is the user who owns all namespaces, or a function that returns the user of a namespace.
+    The function returns None for a prefix that several users share. A search with a `query` finds
+    by words and meaning, with scores. A search without one lists the newest items first.
     """
 
     def __init__(
@@ -76,8 +75,8 @@ class PalimpsestStore(BaseStore):
     def _done(self, op: Op) -> Result:
         match op:
             case GetOp():
-                found = self._find(op.namespace, op.key)
-                return None if found is None else Item(**_item(found))
+                item = self._find(op.namespace, op.key)
+                return None if item is None else Item(**_item(item))
             case PutOp():
                 self._put(op)
                 return None
@@ -94,8 +93,8 @@ class PalimpsestStore(BaseStore):
     def _put(self, op: PutOp) -> None:
         owner = self._owner(op.namespace)
         if op.value is None:
-            if found := self._find(op.namespace, op.key):
-                owner.delete(found["id"])
+            if item := self._find(op.namespace, op.key):
+                owner.delete(item["id"])
             return
         data = {"namespace": list(op.namespace), "key": op.key, "value": op.value}
         metadata = {"store": "langgraph", "indexed": op.index is not False, **_labels(op.namespace)}
@@ -109,16 +108,16 @@ class PalimpsestStore(BaseStore):
     def _searched(self, op: SearchOp) -> Iterator[SearchItem]:
         where: dict[str, Any] = {"store": "langgraph", **_labels(op.namespace_prefix)}
         for owner in self._owners(op.namespace_prefix):
-            found: Iterable[Mapping[str, Any]]
+            rows: Iterable[Mapping[str, Any]]
             if op.query:
                 limits: Any = {"types": ["fact"], "metadata": {**where, "indexed": True}}
-                found = owner.recall(op.query, k=MOST_FOUND, filter=limits)["memories"]
+                rows = owner.recall(op.query, k=MOST_FOUND, filter=limits)["memories"]
             else:
-                found = owner.memories(
+                rows = owner.memories(
                     metadata=[f"{name}={json.dumps(value)}" for name, value in where.items()]
                 )
-            for each in found:
-                item = SearchItem(**_item(each), score=each.get("score"))
+            for row in rows:
+                item = SearchItem(**_item(row), score=row.get("score"))
                 if all(
                     _passes(item.value.get(name), wanted)
                     for name, wanted in (op.filter or {}).items()
@@ -126,7 +125,7 @@ class PalimpsestStore(BaseStore):
                     yield item
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
-        found = {
+        namespaces = {
             tuple(memory["data"]["namespace"])
             for owner in self._owners(())
             for memory in owner.memories(metadata=["store=langgraph"])
@@ -136,13 +135,13 @@ class PalimpsestStore(BaseStore):
         def matches_all(namespace: Namespace) -> bool:
             return all(_matches(namespace, condition) for condition in conditions)
 
-        kept = {namespace[: op.max_depth] for namespace in filter(matches_all, found)}
+        kept = {namespace[: op.max_depth] for namespace in filter(matches_all, namespaces)}
         return sorted(kept)[op.offset : op.offset + op.limit]
 
     def _owner(self, namespace: Namespace) -> User:
         user = self._user if isinstance(self._user, str) else self._user(namespace)
         if user is None:
-            raise ValueError(f"`user` names no user for {namespace}.")
+            raise ValueError(f"`user` returned no user for the namespace {namespace}.")
         return self._memory.user(user)
 
     def _owners(self, prefix: Namespace) -> Iterator[User]:
@@ -199,10 +198,10 @@ class PalimpsestChatMessageHistory(BaseChatMessageHistory):
             return []
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """Store messages, up to 50 of them all or none. What the model's calls used that made them
+        """Store messages, up to 50 of them all or none. The usage of the model calls that made them
         is counted together.
         """
-        used = summed(each for message in messages if (each := used_of(message)) is not None)
+        used = summed(usage for message in messages if (usage := used_of(message)) is not None)
         for part in parts(convert_to_openai_messages(list(messages)), most=MOST_AT_ONCE):
             self._session.append(*part, usage=used)
             used = None
@@ -237,20 +236,20 @@ def _with_point(message: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def used_of(message: BaseMessage) -> Used | None:
-    """What the model call used that made the message, of which a prompt cache has served a part;
-    None if nobody says so.
+    """Return the usage of the model call that made the message, with the part that a prompt cache
+    served; None if the message does not state it.
     """
-    told = getattr(message, "usage_metadata", None)
-    if not told:
+    usage = getattr(message, "usage_metadata", None)
+    if not usage:
         return None
-    details = told.get("input_token_details") or {}
+    details = usage.get("input_token_details") or {}
     model = message.response_metadata.get("model_name") or message.response_metadata.get("model")
     return counted(
         model,
-        tokens_in=told["input_tokens"],
+        tokens_in=usage["input_tokens"],
         cached=details.get("cache_read"),
         written=details.get("cache_creation") or 0,
-        tokens_out=told["output_tokens"],
+        tokens_out=usage["output_tokens"],
     )
 
 
@@ -286,11 +285,11 @@ def _text(value: Mapping[str, Any]) -> str:
     """Return the text of a value by which it is searched."""
     if len(value) == 1 and isinstance(only := next(iter(value.values())), str) and only.strip():
         return only
-    said = {
-        name: each if isinstance(each, str) else json.dumps(each, ensure_ascii=False)
-        for name, each in value.items()
+    fields = {
+        name: part if isinstance(part, str) else json.dumps(part, ensure_ascii=False)
+        for name, part in value.items()
     }
-    return "; ".join(f"{name}: {each}" for name, each in said.items()) or "{}"
+    return "; ".join(f"{name}: {part}" for name, part in fields.items()) or "{}"
 
 
 def _passes(value: Any, wanted: Any) -> bool:
@@ -300,7 +299,7 @@ def _passes(value: Any, wanted: Any) -> bool:
     if not (isinstance(wanted, Mapping) and any(name.startswith("$") for name in wanted)):
         return bool(value == wanted)
     try:
-        return all(COMPARED[name](value, each) for name, each in wanted.items())
+        return all(COMPARED[name](value, operand) for name, operand in wanted.items())
     except TypeError:  # not comparable
         return False
     except KeyError as error:

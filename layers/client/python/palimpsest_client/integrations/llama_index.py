@@ -53,7 +53,7 @@ class PalimpsestMemoryBlock(BaseMemoryBlock[str]):
         self._memory = memory or Palimpsest()
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **_: Any) -> str:
-        asked = next(
+        question = next(
             (
                 message.content
                 for message in reversed(messages or [])
@@ -61,20 +61,20 @@ class PalimpsestMemoryBlock(BaseMemoryBlock[str]):
             ),
             None,
         )
-        if not asked:
+        if not question:
             return ""
         shown = {
-            each.content for each in messages or ()
+            memory.content for memory in messages or ()
         }  # the service's own window may be larger than this one
         user, most = self._memory.user(self.user), min(MOST_FOUND, self.k + len(shown))
-        found = await anyio.to_thread.run_sync(partial(user.recall, asked, k=most))
+        result = await anyio.to_thread.run_sync(partial(user.recall, question, k=most))
         new = [
             memory
-            for memory in found["memories"]
+            for memory in result["memories"]
             if not (memory["type"] == "message" and memory["content"] in shown)
         ]
         return "\n".join(
-            f"- {each['valid_from'][:10]}: {each['content']}" for each in new[: self.k]
+            f"- {memory['valid_from'][:10]}: {memory['content']}" for memory in new[: self.k]
         )
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
@@ -99,8 +99,8 @@ class PalimpsestMemoryBlock(BaseMemoryBlock[str]):
                 ToolMessageWithoutCall
             ):  # LlamaIndex lets messages go by their size, a result before its call
                 kept = [
-                    {"role": "item", "item": each} if each["role"] == "tool" else each
-                    for each in part
+                    {"role": "item", "item": message} if message["role"] == "tool" else message
+                    for message in part
                 ]
                 talk.append(*kept, usage=used)
 
@@ -111,7 +111,7 @@ class PalimpsestMemoryBlock(BaseMemoryBlock[str]):
             there = Counter(mark_of(row) for row in talk.messages() if row["role"] != "item")
         except SessionNotFound:
             there = Counter()
-        marks = [mark_of(each) for each in chats_of(messages)]
+        marks = [mark_of(chat) for chat in chats_of(messages)]
         missing = [
             message
             for message, mark in zip(messages, marks, strict=True)
@@ -129,10 +129,10 @@ class PalimpsestMemoryBlock(BaseMemoryBlock[str]):
 
 
 class PalimpsestMemory(Memory):
-    """LlamaIndex's `Memory`. Every message that is put into it is stored at once by its
-    `PalimpsestMemoryBlock`s, however large the window is. Messages that leave the window are not
-    stored again. With `insert_method="user"`, the memories come with the user's newest message, so
-    that the prompt begins as the one before and a prompt cache can serve it.
+    """LlamaIndex's `Memory`. Its `PalimpsestMemoryBlock`s store every message as soon as it is put,
+    however large the window is. Messages that leave the window are not stored again. With
+    `insert_method="user"`, the memories come with the user's newest message. The prompt then begins
+    like the one before, and a prompt cache can serve it.
     """
 
     @classmethod
@@ -182,7 +182,7 @@ class ModelCalls(BaseEventHandler):
         return "PalimpsestModelCalls"
 
     def handle(self, event: BaseEvent, **_: Any) -> None:
-        """Keep what a call used, if its answer says so."""
+        """Remember the usage of a call, if its answer states it."""
         response = event.response if isinstance(event, LLMChatEndEvent) else None
         used = None if response is None else used_of_answer(_plain(response.raw))
         if response is None or used is None:
@@ -196,7 +196,7 @@ class ModelCalls(BaseEventHandler):
         """Return the usage of the calls that made these replies. Each call counts once."""
         with self._lock:
             calls = [self._waiting.pop(mark_of(reply), []) for reply in replies]
-        return summed(used for each in calls for used in each)
+        return summed(used for call in calls for used in call)
 
 
 CALLS = ModelCalls()
@@ -238,8 +238,8 @@ def _chat(message: ChatMessage) -> Message:
     calls = calls or list(message.additional_kwargs.get("tool_calls") or ())
     call_id = message.additional_kwargs.get("tool_call_id")
     of_tools = {"tool_calls": calls, "tool_call_id": call_id}
-    given = {name: value for name, value in of_tools.items() if value}
-    return {"role": role, "content": message.content or "", **given}
+    fields = {name: value for name, value in of_tools.items() if value}
+    return {"role": role, "content": message.content or "", **fields}
 
 
 def _call(block: ToolCallBlock) -> Message:
@@ -254,6 +254,6 @@ def _taken(there: Counter[str], mark: str) -> bool:
     """Return whether a message with this mark is among the stored ones, and remove it from them, so
     that each counts once.
     """
-    found = there[mark] > 0
-    there[mark] -= found
-    return found
+    is_there = there[mark] > 0
+    there[mark] -= is_there
+    return is_there

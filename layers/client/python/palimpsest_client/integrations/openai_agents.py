@@ -1,8 +1,4 @@
-"""A `Session` of the OpenAI Agents SDK: what a runner keeps of a conversation, stored for good.
-
-session = PalimpsestSession("s1", user="sarah")
-await Runner.run(agent, "Where do I live?", session=session, hooks=session.hooks)
-"""
+"""A `Session` of the OpenAI Agents SDK, which stores a runner's conversation for good."""
 
 from __future__ import annotations
 
@@ -68,15 +64,15 @@ class PalimpsestSession:
         """
         if limit is None and not self._whole:
             return await self._items_of_context()
-        found: list[Item] = []
+        items: list[Item] = []
         try:
             async for row in self._session.messages(order="desc"):
-                found += reversed(_items(row))
-                if limit is not None and len(found) >= limit:
+                items += reversed(_items(row))
+                if limit is not None and len(items) >= limit:
                     break
         except SessionNotFound:
             return []
-        return (found if limit is None else found[:limit])[::-1]
+        return (items if limit is None else items[:limit])[::-1]
 
     async def _items_of_context(self) -> list[Item]:
         """Return the items of the context. Unabridged messages become their original items, with
@@ -214,9 +210,9 @@ def _items(row: Mapping[str, Any]) -> list[Item]:
                 "output": _text(row["content"]),
             }
         ]
-    said = [{"role": row["role"], "content": _text(row["content"])}] if row.get("content") else []
+    items = [{"role": row["role"], "content": _text(row["content"])}] if row.get("content") else []
     calls = [
         {"type": "function_call", "call_id": call["id"], **call["function"]}
         for call in row.get("tool_calls") or ()
     ]
-    return [*said, *calls]
+    return [*items, *calls]

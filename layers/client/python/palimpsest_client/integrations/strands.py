@@ -52,13 +52,13 @@ class PalimpsestMemoryStore(MemoryStore):
     async def search(self, query: str, options: Any = None) -> list[MemoryEntry]:
         """Return the memories that answer the query best."""
         k = (options or {}).get("max_search_results") or self.max_search_results
-        found = await anyio.to_thread.run_sync(partial(self._user.recall, query, k=k))
+        result = await anyio.to_thread.run_sync(partial(self._user.recall, query, k=k))
         return [
             MemoryEntry(
                 memory["content"],
                 metadata={"id": memory["id"], "type": memory["type"], "score": memory["score"]},
             )
-            for memory in found["memories"]
+            for memory in result["memories"]
         ]
 
     async def add(self, content: str, metadata: Mapping[str, Any] | None = None) -> Any:
@@ -76,7 +76,9 @@ class PalimpsestMemoryStore(MemoryStore):
         batch = [self._run, numbers, *([] if numbers else [chats, uuid.uuid4().hex])]
         key = hashlib.sha256(json.dumps(batch).encode()).hexdigest()
         if chats:
-            used = summed(found for each in messages if (found := self._used(each)) is not None)
+            used = summed(
+                usage for message in messages if (usage := self._used(message)) is not None
+            )
             store = partial(self._session.append, *chats, usage=used, key=key)
             await anyio.to_thread.run_sync(store)
             return await anyio.to_thread.run_sync(self._session.extract)
@@ -102,8 +104,8 @@ def chats_of(message: Mapping[str, Any]) -> list[Message]:
         for block in blocks
         if "toolResult" in block
     ]
-    calls = [_call(each["toolUse"]) for each in blocks if "toolUse" in each]
-    text = "\n".join(each["text"] for each in blocks if "text" in each)
+    calls = [_call(block["toolUse"]) for block in blocks if "toolUse" in block]
+    text = "\n".join(block["text"] for block in blocks if "text" in block)
     if not text and not calls:
         return results
     return [
@@ -118,4 +120,4 @@ def _call(use: Mapping[str, Any]) -> Message:
 
 
 def _result(result: Mapping[str, Any]) -> str:
-    return "\n".join(each.get("text") or json.dumps(each.get("json")) for each in result["content"])
+    return "\n".join(part.get("text") or json.dumps(part.get("json")) for part in result["content"])

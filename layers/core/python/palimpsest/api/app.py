@@ -270,17 +270,17 @@ def _refuse_body(event: Mapping[str, Any], parameters: Collection[str]) -> None:
     body belongs in the query.
     """
     try:
-        given = read_json(event.get("body") or "{}")
+        fields = read_json(event.get("body") or "{}")
     except BadRequest:
-        given = None
-    if given == {}:
+        fields = None
+    if fields == {}:
         return
-    if not isinstance(given, dict):
+    if not isinstance(fields, dict):
         raise _unknown({"body": "must be empty"})
     raise _unknown(
         {
             name: "is read from the query, not from a body" if name in parameters else UNKNOWN
-            for name in given
+            for name in fields
         }
     )
 

@@ -137,10 +137,10 @@ def _place(
     for number in random.sample(range(most), most):
         place = KeyedCall(scope.tenant, f"{what}-{number}", request="", expires_at=until)
         with suppress(CommitLost):
-            found = calls.get(place)
-            if found is None or found.expires_at <= now:
-                calls.put(replace(place, version=found.version if found else 0))
-                return replace(place, version=found.version + 1 if found else 1)
+            stored = calls.get(place)
+            if stored is None or stored.expires_at <= now:
+                calls.put(replace(place, version=stored.version if stored else 0))
+                return replace(place, version=stored.version + 1 if stored else 1)
     return None
 
 
@@ -152,7 +152,7 @@ def give_back(calls: KeyedCalls, place: KeyedCall) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of an operation. `request` is the event as `guarded` returns it. `shows` tells whether
+    """A call of an operation. `request` is the event as `guarded` returns it. `shows` says whether
     the answer may contain stored text. `calls` stores keyed calls and places. `begun` is the value
     of time.monotonic() at the beginning. `places` lists the places to wait or to query that the
     call has taken.

@@ -23,15 +23,16 @@ GIVEN = ("service", "call")
 RESOURCES: Mapping[Function, tuple[str, ...]] = {
     "sessions": (
         "resources.sessions.operations",
-        "resources.messages",
-        "resources.context",
+        "resources.messages.operations",
+        "resources.context.operations",
         "resources.compactions",
         "resources.jobs",
-        "resources.tenant",
+        "resources.settings",
+        "resources.usage",
     ),
     "memories": (
         "resources.sessions.operations",
-        "resources.context",
+        "resources.context.operations",
         "resources.users",
         "resources.profile",
         "resources.transfer",
@@ -57,7 +58,7 @@ class Operation:
     """One method of one path. Variables of `path` are written as `{session_id}`. `summary` and
     `description` come from the docstring of `handler`.
 
-    `makes` tells that the operation makes something, once for each `Idempotency-Key`. `answers`
+    `makes` is true if the operation makes something, once for each `Idempotency-Key`. `answers`
     maps each status to the type of its body, the usual one first; several types are written as `A |
     B`. `refuses` has the statuses of its problems, in addition to those of every operation.
     `answers` and `refuses` serve the API's description only.
@@ -100,8 +101,8 @@ class Operation:
 
     @property
     def takes_owner(self) -> bool:
-        """Whether the operation reads a session, so that the caller may name the session's user to
-        have it checked.
+        """Whether the operation reads a session. The caller may then name the session's user, and
+        the service checks that name.
         """
         return self.path.startswith("/v1/sessions/{session_id}") and self.scopes == ("read",)
 

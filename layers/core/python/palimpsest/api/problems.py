@@ -64,7 +64,7 @@ IN_PATHS = "/:@+=%"  # besides letters, digits and -._~; a path may be encoded a
 RETRY_AFTER = "1"  # seconds, sent with every error that may be retried
 INTERNAL_ERROR = "internal_error"
 INVALID_ID = "invalid_id"  # also the type of pydantic's fault for an invalid id
-MAX_ERRORS = 20
+MAX_ERRORS = 20  # a body may have thousands of faults
 MAX_FIELD = 200  # characters of a field's path, which may end in the caller's own text
 TAGS = frozenset({*CHAT_FIELDS, ITEM, "function", "custom", *PRIORITY})
 """The names that pydantic adds to a path to say which kind of message, call or block it was
@@ -177,19 +177,19 @@ def _headers(error: PalimpsestError, status: HTTPStatus) -> Mapping[str, str]:
 
 def challenge(event: Mapping[str, Any], error: Exception) -> dict[str, str]:
     """Return the `WWW-Authenticate` header for a refused call (RFC 6750), if the service takes
-    tokens. The header names the page that tells which issuer's tokens are taken (RFC 9728).
+    tokens. The header names the page with the issuer of these tokens (RFC 9728).
     """
     context = event["requestContext"]
     takes_tokens = ((context.get("authorizer") or {}).get("lambda") or {}).get("issuer")
     if not takes_tokens or not isinstance(error, (Unauthenticated, MissingScope)):
         return {}
     page = f"https://{context['domainName']}{METADATA}{quote(event['rawPath'], safe=IN_PATHS)}"
-    said = [f'resource_metadata="{page}"']
+    parameters = [f'resource_metadata="{page}"']
     if isinstance(error, MissingScope):
-        said += ['error="insufficient_scope"', f'scope="{" ".join(error.needed)}"']
+        parameters += ['error="insufficient_scope"', f'scope="{" ".join(error.needed)}"']
     elif any(name.lower() == "authorization" for name in event.get("headers") or {}):
-        said += ['error="invalid_token"']
-    return {"WWW-Authenticate": f"Bearer {', '.join(said)}"}
+        parameters += ['error="invalid_token"']
+    return {"WWW-Authenticate": f"Bearer {', '.join(parameters)}"}
 
 
 def _more(error: PalimpsestError) -> Mapping[str, Any]:
@@ -221,8 +221,8 @@ def naming(name: str) -> Iterator[None]:
 
 
 def refusal_of(error: ValidationError) -> PalimpsestError:
-    """Return the error for a body that pydantic refused outside of a route. It is the same error
-    that a route gives.
+    """Return the error for a body that was validated outside of a route. It is the error that a
+    route gives for the same fault.
     """
     return refusal([{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors()])
 

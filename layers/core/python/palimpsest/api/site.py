@@ -23,7 +23,7 @@ operation = operations_on("site", function="site")
 HTML = "text/html; charset=utf-8"
 JSON = "application/json"
 PROBLEM = "application/problem+json"
-MOST_ERRORS = 20
+MOST_ERRORS = 20  # a request may have any number of parameters
 MOST_FIELD = 200  # characters of a name that a caller sent
 CONSOLE = "palimpsest_console"
 CONSOLE_PARTS = {"style": "style.css", "app": "app.js"}
@@ -52,8 +52,8 @@ def page(
 
     `issuer` is the issuer whose tokens the service takes, if it takes any.
     """
-    found = _found(event, stage=stage, issuer=issuer)
-    if found is None:
+    answer = _found(event, stage=stage, issuer=issuer)
+    if answer is None:
         detail = "There is no such route."
         return _problem(HTTPStatus.NOT_FOUND, "route_not_found", detail, request_id=request_id)
     if sent := _not_read(event):
@@ -64,16 +64,16 @@ def page(
         return _problem(
             HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", detail, request_id=request_id, errors=errors
         )
-    return found
+    return answer
 
 
 def _found(event: Mapping[str, Any], *, stage: str, issuer: str) -> dict[str, Any] | None:
     if (
         issuer
         and event["requestContext"]["http"]["method"] == "GET"
-        and (found := _resource(event))
+        and (resource := _resource(event))
     ):
-        return _answer(JSON, json.dumps(protected_resource(found, issuer)))
+        return _answer(JSON, json.dumps(protected_resource(resource, issuer)))
     below = str(event["rawPath"]).removeprefix(
         f"/{event['requestContext'].get('stage', '$default')}"
     )

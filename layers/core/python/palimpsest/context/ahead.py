@@ -24,8 +24,8 @@ class Begun:
     reading: BlockReads | None
 
     def is_for(self, head: Head) -> bool:
-        """Whether nothing but that append has changed the session meanwhile, and the append has
-        neither moved the window's start nor taken anything back.
+        """Return whether no other write than that append has changed the session meanwhile, and
+        whether the append kept the window's start and removed nothing.
         """
         read = self.head
         is_same = (head.user, head.epoch, head.base, head.version) == (
@@ -38,14 +38,14 @@ class Begun:
         return (is_same or head.is_next_of(read)) and not has_moved
 
     def of(self, session: Conversation) -> BlockReads | None:
-        """The blocks for the session as it is after the append."""
+        """Return the blocks for the session as it is after the append."""
         return None if self.reading is None else replace(self.reading, session=session)
 
 
 @dataclass(slots=True)
 class ReadAhead:
-    """An append calls it with the session that it has read. A session that does not exist yet has
-    nothing to read ahead. `newest` is the user's message that is being stored.
+    """Reads ahead for one append, which calls it with the session that it has read. For a session
+    that does not exist yet, nothing is read. `newest` is the user's message that is being stored.
     """
 
     scope: SessionScope
@@ -69,7 +69,7 @@ class ReadAhead:
 
 
 def conversation_of(scope: SessionScope, head: Head, config: Strategy) -> Conversation:
-    """The session as its blocks see it."""
+    """Return the session in the form that its blocks read."""
     is_frozen = head.is_cacheable and config.keeps_window
     frozen_at = (head.frozen_at or None) if is_frozen else None
     shows = kept_of(scope, head, config).has if config.memory_as == "split" else None
@@ -77,7 +77,7 @@ def conversation_of(scope: SessionScope, head: Head, config: Strategy) -> Conver
 
 
 def kept_of(scope: SessionScope, head: Head, config: Strategy) -> Kept:
-    """The messages that the session's contexts show until the next compaction."""
+    """Return the messages that the session's contexts show until the next compaction."""
     pins = {seq for seq, _ in head.pins}
     first = head.window_start if config.keeps_window else head.last_user_seq
     return Kept(scope.session, lambda seq: seq >= first or seq in pins)

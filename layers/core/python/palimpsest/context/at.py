@@ -26,7 +26,10 @@ def head_after(sessions: Sessions, scope: SessionScope, head: Head, *, seq: int)
     if not head.base < seq <= head.seq or head.is_withdrawn(seq):
         raise no_message("at")
     earlier = _compactions(sessions, scope, head, last=seq)
-    last = next((found for found in earlier if max(found.newest, found.last) <= seq), None)
+    last = next(
+        (compaction for compaction in earlier if max(compaction.newest, compaction.last) <= seq),
+        None,
+    )
     return replace(
         with_summary(head, last),
         seq=seq,

@@ -49,19 +49,19 @@ def parts_of(context: SessionContext) -> list[Part]:
     """Return the part to which each message belongs."""
     memory = context.memory
     last = len(context.messages) - 1
-    found: list[Part] = []
+    parts: list[Part] = []
     for number, (chat, place) in enumerate(
         zip(context.messages, context.fitted.places, strict=True)
     ):
         if place is not None:
-            found.append("window")
+            parts.append("window")
         elif context.has_given and number == last:
-            found.append("message")
+            parts.append("message")
         elif memory.recalled and chat.get("content") == memory.recalled:
-            found.append("recalled")
+            parts.append("recalled")
         else:
-            found.append(_made(chat, is_memory=_carries(chat, memory.stable or memory.text)))
-    return found
+            parts.append(_made(chat, is_memory=_carries(chat, memory.stable or memory.text)))
+    return parts
 
 
 def _carries(chat: Chat, text: str) -> bool:

@@ -19,9 +19,9 @@ WHY_MEMORY: Mapping[BlockType, str] = {
 
 
 def trace(context: SessionContext) -> Json:
-    """Return the trace as JSON: the parts in order with their tokens, the tokens of the memory that
-    stays the same until the next compaction, the cuts within messages, and each part that was left
-    out with the reason.
+    """Return the trace as JSON. It has the parts in order with their tokens, and the tokens of the
+    memory that stays the same until the next compaction. It also has the cuts within messages, and
+    each part that was left out with the reason.
     """
     return {
         "strategy": context.config.strategy,
@@ -47,9 +47,9 @@ WHY_BROKEN: Mapping[Part, str] = {
 
 
 def cache_trace(context: SessionContext, use: CacheUse | None) -> Json:
-    """What a prompt cache can serve: the messages after which the formats that have cache points
-    set one, and what the context has in common with an earlier one (None: no earlier one was
-    given).
+    """Return what a prompt cache can serve of this context. It names the messages after which the
+    formats with cache points set one. It also says how much of the context is equal to an earlier
+    one (None: the caller named no earlier one).
     """
     points: Json = {"points": list(points_of(context)), "parts": parts_of(context)}
     if use is None:
@@ -84,8 +84,8 @@ def _spoken_parts(context: SessionContext) -> Iterator[Json]:
             "is_cut": fitted.is_summary_cut,
             "why": "stands for all that it was made of and that left the window",
         }
-    asked = context.head.last_user_seq
-    older = [seq for seq in fitted.seqs if context.has_given or seq < asked]
+    last_asked = context.head.last_user_seq
+    older = [seq for seq in fitted.seqs if context.has_given or seq < last_asked]
     pinned = [seq for seq in older if seq < context.head.window_start and context.head.pins]
     yield from _range("pinned", pinned, "kept by a pruning: it mattered most to the topic")
     yield from _range("recent_turns", older[len(pinned) :], "the newest turns that fit whole")
@@ -116,7 +116,7 @@ def _memory_parts(context: SessionContext) -> Iterator[Json]:
 
 
 def _left_out_messages(context: SessionContext) -> Iterator[Json]:
-    """The messages of the window that are not in the context."""
+    """Yield the messages of the window that are not in the context."""
     if context.summary is not None and not context.fitted.summary_tokens:
         yield {"part": "summary", "compaction": context.summary.last, "why": "no_room"}
     first, shown = context.head.window_start, context.fitted.seqs

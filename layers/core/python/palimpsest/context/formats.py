@@ -23,7 +23,7 @@ BEFORE = "[The conversation began earlier.]"
 require a user message first.
 """
 EMPTY = "[empty]"
-"""The text of a message or result without text, because these APIs refuse an empty text."""
+"""The text of a message or result that has none, because these APIs refuse an empty text."""
 NAMED = frozenset({"user", "assistant"})
 """The roles whose messages may have the name of a speaker."""
 CACHE_CONTROL: Block = {"cache_control": {"type": "ephemeral"}}
@@ -87,8 +87,8 @@ def _with_name(chat: Chat) -> Chat:
         return {**chat, "content": f"{name}: {content}"}
     first, *others = content
     if first["type"] == "text":
-        said = {**first, "text": f"{name}: {first['text']}"}
-        return {**chat, "content": [said, *others]}
+        named = {**first, "text": f"{name}: {first['text']}"}
+        return {**chat, "content": [named, *others]}
     return {**chat, "content": [{"type": "text", "text": f"{name}:"}, *content]}
 
 
@@ -118,16 +118,16 @@ class _Blocks:
         return self.text(text) if text.strip() else None
 
     def message(self, chat: Chat) -> list[Block]:
-        said = self.content(chat.get("content"))
+        blocks = self.content(chat.get("content"))
         if chat["role"] == "tool":
-            return [self.result(_call_id(chat["tool_call_id"]), said or [self.text(EMPTY)])]
+            return [self.result(_call_id(chat["tool_call_id"]), blocks or [self.text(EMPTY)])]
         if chat.get("refusal"):
-            said.append(self.text(chat["refusal"]))
-        said += [
+            blocks.append(self.text(chat["refusal"]))
+        blocks += [
             self.call(_call_id(call["id"]), called(call)[0], _input(call))
             for call in chat.get("tool_calls", ())
         ]
-        return said or ([self.text(EMPTY)] if chat["role"] == "user" else [])
+        return blocks or ([self.text(EMPTY)] if chat["role"] == "user" else [])
 
 
 def _alternating(
@@ -163,10 +163,10 @@ def _input(call: Mapping[str, Any]) -> Mapping[str, Any]:
     """
     _, text = called(call)
     try:
-        said = json.loads(text or "{}")
+        arguments = json.loads(text or "{}")
     except (ValueError, RecursionError):
-        said = text
-    return said if isinstance(said, dict) else {"input": said}
+        arguments = text
+    return arguments if isinstance(arguments, dict) else {"input": arguments}
 
 
 def _media(part: Mapping[str, Any]) -> tuple[str, str]:
@@ -174,8 +174,8 @@ def _media(part: Mapping[str, Any]) -> tuple[str, str]:
     address.
     """
     held = part.get(part["type"]) or {}
-    found = _DATA_URL.fullmatch(str(held.get("url") or held.get("file_data") or ""))
-    return (found["media"], found["data"]) if found else ("", "")
+    match = _DATA_URL.fullmatch(str(held.get("url") or held.get("file_data") or ""))
+    return (match["media"], match["data"]) if match else ("", "")
 
 
 def _anthropic_part(part: Mapping[str, Any]) -> Block | None:
@@ -239,9 +239,9 @@ def _items(chat: Chat) -> list[Block]:
         ]
     if role == "user" and not isinstance(content, str):
         return [{"role": role, "content": [_input_part(part) for part in content or ()]}]
-    said = "\n".join(filter(None, (plain(content), chat.get("refusal"))))
+    text = "\n".join(filter(None, (plain(content), chat.get("refusal"))))
     calls = [_call_item(call) for call in chat.get("tool_calls", ())]
-    return calls if calls and not said else [{"role": role, "content": said}, *calls]
+    return calls if calls and not text else [{"role": role, "content": text}, *calls]
 
 
 def _call_item(call: Mapping[str, Any]) -> Block:

@@ -149,7 +149,7 @@ def line(item: Item) -> str:
 
 
 def said(item: Item) -> str:
-    """Return the text of the item as data, without its speaker and day."""
+    """Return the text of the item, escaped as data, without its speaker and day."""
     text = shortened(harmless(item.text), limit=MAX_LINE, count=len)[0]
     if item.when is not None:
         text += f" ({item.when})"

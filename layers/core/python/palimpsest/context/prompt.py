@@ -170,7 +170,7 @@ class _Share:
         """
         there = self._headings[heading_of(item) or ""]
         if item.section is not None:
-            begun = {each.section for each in self.taken}
+            begun = {taken.section for taken in self.taken}
             return self._count("\n".join((*profile_headings(item, begun), line(item), "")))
         if not there:
             return self._count(line(item) + "\n")
@@ -284,9 +284,9 @@ def held_by(session: str, fitted: Fitted, material: Material) -> Callable[[Item]
     """
     seqs = frozenset(fitted.seqs)
     made = [*([material.summary] if fitted.summary_tokens else []), text_of(material.system or {})]
-    said = "\n".join(filter(None, (*made, text_of(material.given or {}))))
+    texts = "\n".join(filter(None, (*made, text_of(material.given or {}))))
     return lambda item: (
-        item.is_held(session, seqs) or (item.source.session == session and item.text in said)
+        item.is_held(session, seqs) or (item.source.session == session and item.text in texts)
     )
 
 

@@ -33,7 +33,7 @@ from palimpsest.models.catalogue import budget_of
 from palimpsest.models.ports import TokenCounter
 from palimpsest.scope import SessionScope
 
-SNAPSHOT_TRIES = 3
+SNAPSHOT_TRIES = 3  # a redaction may withdraw the summary while the context is read
 # bytes of large contents that are read; other large messages are shown shortened
 MOST_LOADED = 8_000_000
 # bytes of images and files, so that the whole answer fits 5 MB
@@ -128,8 +128,8 @@ class ReadContext:
         raise Unavailable("The session is changing too fast to be read.", code="contention")
 
     def ahead(self, scope: SessionScope, *, newest: Chat | None) -> ReadAhead:
-        """What an append calls with the session that it has read. `newest` is the user's message
-        that it stores.
+        """Return the function that an append calls with the session that it has read. `newest` is
+        the user's message that the append stores.
         """
         return ReadAhead(scope, newest, self.blocks, self.clock)
 
@@ -299,14 +299,14 @@ def _with_memory(material: Material, reading: BlockReads, plan: _Plan) -> _Fitte
     questions = (
         text_of(message.chat) for message in reversed(material.messages) if message.role == "user"
     )
-    found = reading.results(next(questions, None))
+    results = reading.results(next(questions, None))
     config = plan.config
     if config.memory_as == "split":
-        fitted, memory = fit_split(material, found, kept=plan.kept, tags=config.tags)
+        fitted, memory = fit_split(material, results, kept=plan.kept, tags=config.tags)
     else:
         fitted, memory = fit_with_memory(
             material,
-            found,
+            results,
             session=plan.scope.session,
             memory_as=config.memory_as,
             tags=config.tags,
@@ -314,6 +314,6 @@ def _with_memory(material: Material, reading: BlockReads, plan: _Plan) -> _Fitte
     return _Fitted(
         fitted,
         memory,
-        tuple(name for content in found for name in content.degraded),
+        tuple(name for content in results for name in content.degraded),
         reading.failures,
     )

@@ -1,4 +1,6 @@
-"""A session's context: its messages with what surrounds them, ready to send."""
+"""A session's context, ready to send: its messages with the system message, the summary, the memory
+and the tools.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,7 @@ class SessionContext:
         return self.fitted.messages
 
     def tools_for(self, form: ContextFormat) -> Sequence[Mapping[str, Any]]:
-        """The tools in the form of an API."""
+        """Return the tools in the form of an API."""
         return search_tools(form) if self.tools else ()
 
     def refs(self, written: FormattedMessages) -> Sequence[tuple[int, str] | None]:

@@ -56,7 +56,7 @@ class Kept:
     holds: Callable[[int], bool]
 
     def has(self, session: str, seq: int) -> bool:
-        """Whether this message of any session is among them."""
+        """Return whether this message, of any session, is among the kept ones."""
         return session == self.session and self.holds(seq)
 
     def shows(self, item: Item) -> bool:
@@ -112,7 +112,7 @@ def fit_split(
 @dataclass(frozen=True, slots=True)
 class _Parts:
     """Both parts of the memory, and the contents that they are made of. `needed` makes the part for
-    the question for another room.
+    the question again, for another amount of room.
     """
 
     contents: Sequence[BlockContent]
@@ -122,14 +122,14 @@ class _Parts:
 
     @property
     def lacks_the_answer(self) -> bool:
-        """Return whether the stable part has taken the room of the fact that fits the question
-        best.
+        """Return whether the stable part took so much room that the fact which fits the question
+        best is left out.
         """
         facts = (content.items for content in self.contents if content.block == "extractive")
-        asked = (item.id for item in chain.from_iterable(facts) if item.is_asked_for)
-        best = next(asked, None)
-        lacking = (each for each in self.recalled.left_out if each.why == "no_room")
-        return bool(self.stable.text) and any(each.id == best for each in lacking)
+        asked_for = (item.id for item in chain.from_iterable(facts) if item.is_asked_for)
+        best = next(asked_for, None)
+        lacking = (item for item in self.recalled.left_out if item.why == "no_room")
+        return bool(self.stable.text) and any(item.id == best for item in lacking)
 
 
 def _parts(
@@ -196,19 +196,19 @@ def _stepped(
     less room; it is halved at least `first` times. The steps are large, so that small differences
     in room change nothing.
     """
-    said = material.summary or ""
+    summary = material.summary or ""
     whole = most_of(material.budget, share=STABLE_SHARE, least=LEAST_STABLE)
     facts = most_of(material.budget, share=FACTS_SHARE, least=LEAST_FACTS)
     for step in range(first, STEPS + 1):
         most = whole >> step
-        found = [_first(content, facts=facts >> step) for content in contents]
+        firsts = [_first(content, facts=facts >> step) for content in contents]
         made = shared_out(
-            found,
+            firsts,
             room=most,
             count=material.count,
             cost=partial(_cost, material.count),
             is_held=lambda item: (
-                kept.shows(item) or (item.source.session == kept.session and item.text in said)
+                kept.shows(item) or (item.source.session == kept.session and item.text in summary)
             ),
             tags=tags,
         )
@@ -254,9 +254,9 @@ def _needed_part(
     then the other items that the question needs.
     """
     count = material.count
-    found = [_rest(content, stable, update, material.budget) for content in contents]
+    rests = [_rest(content, stable, update, material.budget) for content in contents]
     made = shared_out(
-        found,
+        rests,
         room=room - count(_needed(update.text, "")),
         count=count,
         cost=partial(_cost, count),
@@ -414,7 +414,7 @@ def _together(
         )
         for content in contents
         for item in content.items
-    } | {(each.block, each.id): each for each in (*stable.left_out, *recalled.left_out)}
+    } | {(item.block, item.id): item for item in (*stable.left_out, *recalled.left_out)}
     return MemoryPrompt(
         text=memory_text({block: written[block] for block in PRIORITY if block in written}, tags),
         tokens=stable.tokens + recalled.tokens,
@@ -427,4 +427,4 @@ def _together(
 
 
 def _not_shown(left_out: Iterable[LeftOut], there: set[str]) -> Iterator[LeftOut]:
-    return (each for each in left_out if each.id not in there)
+    return (item for item in left_out if item.id not in there)

@@ -19,12 +19,12 @@ def asked_of_memories(config: Strategy) -> str | None:
     """Return the name of the first field that needs long-term memory; None if no field needs it.
     Fields that keep their default do not count.
     """
-    asked = {
+    fields = {
         "strategy": isinstance(config, Flush) and bool(config.parts),
         "blocks": config.names_blocks and bool(config.blocks),
         "auto_recall": config.auto_recall and "auto_recall" in config.model_fields_set,
     }
-    return next((name for name, is_asked in asked.items() if is_asked), None)
+    return next((name for name, is_asked in fields.items() if is_asked), None)
 
 
 def check_allowed(name: str | None, *, field: str, lists: Sequence[Sequence[str] | None]) -> None:

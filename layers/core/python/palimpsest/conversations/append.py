@@ -10,36 +10,21 @@ from datetime import datetime
 from typing import Any, Literal
 
 from palimpsest.clock import Clock, seconds, stamp
-from palimpsest.conversations.admitted import admitted, holding_secrets
+from palimpsest.conversations.begin import BeginSession
 from palimpsest.conversations.configuration import parsed
 from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.drafts import Batch, Draft, batch_of, numbered, open_calls_after
 from palimpsest.conversations.history import check_last, live, moved_on, window
-from palimpsest.conversations.lifecycle import (
-    Beginning,
-    Configuration,
-    begun,
-    check_owner,
-    completes_buffer,
-    job_on,
-    touched,
-    with_messages,
-)
-from palimpsest.conversations.listing import SessionLimit
+from palimpsest.conversations.lifecycle import check_owner, completes_buffer, touched, with_messages
 from palimpsest.conversations.message import MAX_MESSAGE_BYTES, SYSTEM_ROLES, Message
-from palimpsest.conversations.off_record import (
-    MOST_TAKEN_BACK,
-    Marked,
-    last_turn,
-    marked,
-    off_record,
-)
+from palimpsest.conversations.off_record import marked
 from palimpsest.conversations.overflow.eviction import Armed, OverflowResult, decide
-from palimpsest.conversations.payloads import RemovalPayload
 from palimpsest.conversations.ports import HeadMoved, HidesOld, Opened, Sessions
 from palimpsest.conversations.schedule import ExtractionSchedule
+from palimpsest.conversations.secrets import admitted, holding_secrets
 from palimpsest.conversations.session import Commit, Head, IdempotencyKey, Settings
 from palimpsest.conversations.spoken import may_be_old
+from palimpsest.conversations.take_back import take_back, turn_before
 from palimpsest.errors import Conflict, NotFound
 from palimpsest.idempotency import KEY_SECONDS
 from palimpsest.jobs.job import Job
@@ -47,15 +32,9 @@ from palimpsest.models.ports import TokenCounter
 from palimpsest.retry import Turns, until_committed
 from palimpsest.scope import Scope, SessionScope
 from palimpsest.tenants.ports import Tenants
-from palimpsest.tenants.settings import TenantSettings
 
 Extract = Literal["auto", "now", "never"]
-Setup = Callable[[Mapping[str, Any], TenantSettings], Configuration]
-"""Returns the configuration of a new session: the tenant's defaults, overridden by these memory
-fields.
-"""
-RESEND_SECONDS = 60
-LOOK_BACK = 12  # messages read before the user's last one, which may say nothing
+RESEND_SECONDS = 60  # a caller without keys sends a lost append again within this time
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +88,9 @@ class Append:
     tenants: Tenants
     tokens: TokenCounter
     clock: Clock
-    limit: SessionLimit
+    begin_session: BeginSession
     schedule: ExtractionSchedule | None = None  # None: nothing is extracted
     contents: Contents | None = None  # None: a message that is too large for an item is refused
-    setup: Setup | None = None  # None: every session begins with the tenant's defaults
     hides_old: HidesOld | None = None  # None: words of deleted memories are not marked
     turns: Turns = field(default_factory=Turns)
 
@@ -173,22 +151,22 @@ class Append:
             return until_committed(lambda: self._attempt(request), clock=self.clock)
 
     def admitted(self, scope: Scope, drafts: Sequence[Draft]) -> Sequence[Draft]:
-        """Return the messages in the form in which the tenant's rule for secrets lets them be
-        stored. The rule is read only if a message holds a secret. Safe to repeat. Raises
+        """Mask or refuse secrets in the messages, as the tenant's rule says, and return the
+        messages to store. The rule is read only if a message holds a secret. Safe to repeat. Raises
         `Unprocessable` (`secret_refused`).
         """
-        found = holding_secrets(drafts)
-        rule = self.tenants.settings(scope).secrets if found else "keep_in_message"
-        return admitted(drafts, found, rule=rule)
+        masked = holding_secrets(drafts)
+        rule = self.tenants.settings(scope).secrets if masked else "keep_in_message"
+        return admitted(drafts, masked, rule=rule)
 
     def _without_deleted(
         self, scope: SessionScope, drafts: Sequence[Draft], user: str | None, *, is_transcript: bool
     ) -> Sequence[Draft]:
-        """Return the messages; in those that may be old, the words that deleted memories came from
-        are marked.
+        """Mark the words that deleted memories came from, in messages that may be old. Return the
+        messages.
         """
-        said = [draft.timestamp for draft in drafts]
-        is_old = may_be_old(said, now=self.clock.now(), is_transcript=is_transcript)
+        timestamps = [draft.timestamp for draft in drafts]
+        is_old = may_be_old(timestamps, now=self.clock.now(), is_transcript=is_transcript)
         if self.hides_old is None or not is_old:
             return drafts
         if user is None:
@@ -267,8 +245,8 @@ class Append:
         return AppendResult(messages=messages, head=head, replayed=True)
 
     def _check_place(self, request: _Request, head: Head | None) -> None:
-        """Raise `Conflict` unless the newest message is the one that the request names. `head` is
-        the session's present head; None if there is no session yet.
+        """Raise `Conflict` unless the session's newest message is the message that the request
+        names. `head` is the session's present head; None if there is no session yet.
         """
         if request.after not in (None, head.last_id if head else ""):
             raise moved_on()
@@ -282,7 +260,7 @@ class Append:
                 "There is no such session: name a user_id to begin it.", code="session_not_found"
             )
         self._check_place(request, None)
-        beginning = self.beginning(
+        beginning = self.begin_session(
             request.scope,
             opened,
             user=request.user,
@@ -290,43 +268,14 @@ class Append:
             now=now,
             wanted=request.memory,
         )
-        found = _Found(
+        session = _Found(
             before=opened.head,
             head=beginning.head,
             settings=beginning.settings,
             jobs=beginning.jobs,
             created=True,
         )
-        return self._commit(request, found, now)
-
-    def beginning(
-        self, scope: SessionScope, opened: Opened, *, user: str, agent: str | None, now: datetime,
-        wanted: Mapping[str, Any] | None = None,
-    ) -> Beginning:  # fmt: skip
-        """Return a new session of the user, which is not stored yet. The memory fields of `wanted`
-        override the tenant's defaults. Raises `LimitReached` (`session_limit`), `Unprocessable`,
-        `Unavailable`.
-        """
-        defaults = self.tenants.settings(scope.owner)
-        self.limit.check(scope.owner, most=defaults.limits.sessions)
-        setup = self._setup(wanted, defaults)
-        return begun(
-            opened.head,
-            scope=scope,
-            user=user,
-            agent=agent,
-            setup=setup,
-            epoch=opened.epoch,
-            now=now,
-        )
-
-    def _setup(self, wanted: Mapping[str, Any] | None, defaults: TenantSettings) -> Configuration:
-        if wanted and self.setup is not None:
-            return self.setup(wanted, defaults)
-        memory = parsed(dict(defaults.memory))
-        return Configuration(
-            memory, self.tokens.encoding_for(memory.model), defaults.retention_days
-        )
+        return self._commit(request, session, now)
 
     def _commit(self, request: _Request, found: _Found, now: datetime) -> AppendResult:
         begins_with = found.head
@@ -339,6 +288,7 @@ class Append:
             expires_at = seconds(now) + KEY_SECONDS
             idempotency_key = IdempotencyKey(key, request.batch.hash, first, last, expires_at)
         held, uploaded = self._held(request, messages)
+        removal = (take_back(head, request.scope, back, now=seconds(now)),) if back else ()
         commit = Commit(
             before=found.before,
             after=head,
@@ -347,7 +297,7 @@ class Append:
             finished=uploaded,
             key=idempotency_key,
             settings=_new_settings(found, head),
-            jobs=found.jobs + armed.jobs + extraction + self._taking_back(request, head, back, now),
+            jobs=found.jobs + armed.jobs + extraction + removal,
             marked=back,
             compaction=armed.compaction,
             visit_at=self._visit_at(begins_with, head),
@@ -371,8 +321,8 @@ class Append:
     def _held(
         self, request: _Request, messages: tuple[Message, ...]
     ) -> tuple[tuple[Message, ...], Job | None]:
-        """Return the messages in the form in which their items store them, and the job of the
-        upload. Nothing is uploaded if one item could hold all messages.
+        """Return the messages in the form that their items store, and the job of the upload.
+        Nothing is uploaded if one item could hold all messages.
         """
         if self.contents is None or request.batch.size <= MAX_MESSAGE_BYTES:
             return messages, None
@@ -397,7 +347,12 @@ class Append:
             now=stamp(now),
         )
         wishes = marked(messages, reach=head.off_record)
-        messages, back = wishes.messages, self._taken_back(request.scope, found, wishes)
+        messages = wishes.messages
+        back = (
+            turn_before(self.sessions, request.scope, found.before)
+            if wishes.takes_back and not found.created and found.before is not None
+            else ()
+        )
         system = next(
             (message for message in reversed(messages) if message.role in SYSTEM_ROLES), None
         )
@@ -418,44 +373,6 @@ class Append:
             settings = replace(settings, system=system.chat, system_seq=system.seq)
         found = replace(found, head=head, settings=settings, speaks_system=system is not None)
         return messages, found, back
-
-    def _taken_back(
-        self, scope: SessionScope, found: _Found, wishes: Marked
-    ) -> tuple[Message, ...]:
-        """Return the messages of the turn before the append, marked as off the record, if the new
-        messages ask for that.
-        """
-        before = found.before
-        if not wishes.takes_back or found.created or before is None:
-            return ()
-        first = max(before.base + 1, before.last_user_seq - LOOK_BACK)
-        stored = [
-            message
-            for message in self.sessions.messages(scope, first=first, last=before.seq)
-            if not before.is_withdrawn(message.seq)
-        ]
-        start = last_turn(stored)
-        turn = () if start is None else stored[start : start + MOST_TAKEN_BACK]
-        return tuple(off_record(message) for message in turn if not message.is_off_record)
-
-    def _taking_back(
-        self, request: _Request, head: Head, back: Sequence[Message], now: datetime
-    ) -> tuple[Job, ...]:
-        """Return the job that removes the memories and summaries made from the messages `back`; no
-        job if there are none.
-        """
-        if not back:
-            return ()
-        job = job_on(
-            head,
-            request.scope,
-            kind="take_back",
-            first=back[0].seq,
-            last=back[-1].seq,
-            now=seconds(now),
-            payload=RemovalPayload(forgets=True),
-        )
-        return (job,)
 
     def _room(
         self, scope: SessionScope, found: _Found, new: tuple[Message, ...], now: datetime

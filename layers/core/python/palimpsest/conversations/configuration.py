@@ -33,7 +33,7 @@ MEMORY_ROOM_SHARE, MOST_MEMORY_ROOM = 8, 4_000
 """The room that a window leaves for memory: this part of the budget, but at most this many
 tokens.
 """
-MIN_SYSTEM_ROOM = 100
+MIN_SYSTEM_ROOM = 100  # tokens beside the system message, without which no turn could be shown
 DEFAULT_MAX_TOKENS = 100_000
 DEFAULT_RESERVE = 4_000
 
@@ -349,16 +349,16 @@ def _is_derived(config: dict[str, Any]) -> bool:
 
 
 def stored(config: Strategy) -> dict[str, Any]:
-    """Return the fields of a configuration to store: those that were given, the strategy and the
-    budget, without other defaults. The retention of the session itself is left out, because it is
-    stored separately.
+    """Return the fields of a configuration to store: the given fields, the strategy and the budget,
+    without other defaults. The retention of the session itself is left out, because it is stored
+    separately.
     """
-    given = config.model_dump(mode="json", exclude_unset=True)
-    if RETENTION in given:
-        given[RETENTION] = {
-            kind: kept for kind, kept in given[RETENTION].items() if kind != CONVERSATIONS
+    fields = config.model_dump(mode="json", exclude_unset=True)
+    if RETENTION in fields:
+        fields[RETENTION] = {
+            kind: kept for kind, kept in fields[RETENTION].items() if kind != CONVERSATIONS
         }
-    return {"strategy": config.strategy, "max_tokens": config.max_tokens, **given}
+    return {"strategy": config.strategy, "max_tokens": config.max_tokens, **fields}
 
 
 def own_retention(memory: Mapping[str, Any]) -> dict[str, int]:

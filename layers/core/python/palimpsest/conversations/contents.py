@@ -95,7 +95,7 @@ class Contents:
     def whole(self, message: Message) -> Message:
         """Return the message as it was sent, with contents that are stored outside the table. A
         message whose history the caller keeps (`is_outside`) is returned as its item holds it.
-        Raises `Unavailable` if the contents can't be read, or differ from those that were uploaded.
+        Raises `Unavailable` if the contents can't be read, or differ from the uploaded ones.
         """
         return message if message.is_outside else self.passed(message)
 
@@ -162,7 +162,7 @@ class Contents:
         self.jobs.settle(job, due_at=None)
 
     def give_up(self, notice: JobNotice, *, error: str) -> None:
-        """Do nothing. The sweep will visit the job again."""
+        """Do nothing, because the sweep visits the job again."""
 
     def _remove(
         self, scope: SessionScope, first: int, last: int, folder: str, *, ending: str = ""
@@ -187,8 +187,8 @@ def _suffix(job: Job) -> str:
 
 
 def _data(message: Message) -> bytes:
-    said = {"chat": message.chat, "extra": message.extra, "metadata": message.metadata}
-    return json.dumps(said, ensure_ascii=False, separators=(",", ":"), default=dict).encode()
+    texts = {"chat": message.chat, "extra": message.extra, "metadata": message.metadata}
+    return json.dumps(texts, ensure_ascii=False, separators=(",", ":"), default=dict).encode()
 
 
 def loaded(

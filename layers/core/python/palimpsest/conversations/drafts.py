@@ -28,8 +28,8 @@ from palimpsest.conversations.message import (
 from palimpsest.conversations.weight import weigh
 from palimpsest.errors import FieldError, TooLarge, Unprocessable
 
-MAX_MESSAGES_PER_APPEND = 50
-MAX_TOOL_CALLS = 128
+MAX_MESSAGES_PER_APPEND = 50  # with a transaction's other actions, they stay below DynamoDB's 100
+MAX_TOOL_CALLS = 128  # as OpenAI's API has it
 MAX_BATCH_BYTES = 3_000_000  # a transaction holds 4 MB (DynamoDB)
 _SHORTENED = re.compile(r"call_([0-9a-f]{8})[0-9a-f]{24}")  # as `digested_call_id` writes it
 # The most bytes of a request. Contents too large for an item or a transaction are stored outside
@@ -95,8 +95,10 @@ def _key_of_ids(drafts: Sequence[Draft]) -> str | None:
 
 def batch_hash(drafts: Sequence[Draft]) -> str:
     """Return a hash of everything that the caller sent. Equal batches have equal hashes."""
-    said = [[d.chat, d.extra, d.client_id, d.timestamp, d.metadata] for d in drafts]
-    return hashlib.sha256(json.dumps(said, sort_keys=True, default=dict).encode()).hexdigest()[:32]
+    contents = [[d.chat, d.extra, d.client_id, d.timestamp, d.metadata] for d in drafts]
+    return hashlib.sha256(json.dumps(contents, sort_keys=True, default=dict).encode()).hexdigest()[
+        :32
+    ]
 
 
 def with_joined_calls(drafts: Sequence[Draft]) -> list[Draft]:

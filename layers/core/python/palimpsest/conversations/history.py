@@ -70,13 +70,13 @@ def check_last(sessions: Sessions, scope: SessionScope, head: Head | None, if_la
 
 def window(sessions: Sessions, scope: SessionScope, head: Head) -> tuple[Message, ...]:
     """Return all messages of the window, oldest first."""
-    found = sessions.messages(scope, first=head.window_start, last=head.seq)
-    return tuple(message for message in found if not head.is_withdrawn(message.seq))
+    messages = sessions.messages(scope, first=head.window_start, last=head.seq)
+    return tuple(message for message in messages if not head.is_withdrawn(message.seq))
 
 
 def _fitting(page: Sequence[Message]) -> int:
-    """Return the number of messages that go on one page. Their large contents have at most
-    `MOST_LARGE` bytes together. One message is always allowed.
+    """Return how many messages fit on one page. Their large contents have at most `MOST_LARGE`
+    bytes together. One message is always allowed.
     """
     size = 0
     for number, message in enumerate(page):
@@ -128,14 +128,14 @@ class History:
         `message_not_found`).
         """
         head = self._head(scope)
-        found = (
+        messages = (
             ()
             if head.is_withdrawn(seq) or seq <= head.base
             else self.sessions.messages_at(scope, [seq])
         )
-        if not found:
+        if not messages:
             raise no_message("seq")
-        return self._whole(found)[0]
+        return self._whole(messages)[0]
 
     def address(self, message: Message) -> str:
         """Return a temporary address at which anybody can read the whole content of a large
@@ -300,7 +300,7 @@ class History:
                     raise
                 # appends came first; the messages that were read are still valid
                 before = moved.head
-        raise CommitLost("Other writers were first.")
+        raise CommitLost("Another writer changed the session meanwhile.")
 
     def _withdraw_from(
         self, scope: SessionScope, before: Head, withdrawing: Callable[[Head], Head], *, first: int
@@ -334,7 +334,7 @@ class History:
 
     def _summary_before(self, scope: SessionScope, head: Head, *, seq: int) -> Compaction | None:
         """Return the newest compaction that ends before message `seq`; None if there is none."""
-        found = self.sessions.compactions(
+        compactions = self.sessions.compactions(
             scope, first=head.base + 1, last=seq - 1, newest_first=True, limit=1
         )
-        return found[0] if found else None
+        return compactions[0] if compactions else None

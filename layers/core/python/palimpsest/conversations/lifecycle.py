@@ -23,7 +23,7 @@ from palimpsest.scope import SessionScope
 
 DAY = 24 * 3600
 LONGEST_FROZEN = DAY * 1000  # milliseconds for which the beginning of contexts stays as it is
-MAX_WITHDRAWALS_UNDER_WAY = 8
+MAX_WITHDRAWALS_UNDER_WAY = 8  # the head has a range for each, and must stay below 1 KB
 ANOTHERS = (
     "The session belongs to another user or agent. Ids of sessions are the tenant's: no two users "
     "can have a session "

@@ -22,7 +22,7 @@ from palimpsest.jobs.ports import Jobs
 from palimpsest.scope import Scope, UserScope
 
 PAGE = 100
-PAGES_PER_LIST = 5
+PAGES_PER_LIST = 5  # a filter that matches nothing must not read all sessions
 
 Row = TypeVar("Row")
 
@@ -79,7 +79,7 @@ class ListSessions:
         """
 
         def page(*, limit: int, after: str | None) -> tuple[list[LiveSession], str | None]:
-            found = self.sessions.listed(
+            listed = self.sessions.listed(
                 scope,
                 user=user,
                 since=since,
@@ -88,13 +88,13 @@ class ListSessions:
                 after=after,
                 newest_first=newest_first,
             )
-            opened = self.opened(scope, found.sessions)
+            opened = self.opened(scope, listed.sessions)
             mine = [
                 session
                 for session in opened
                 if agent in (None, session.head.agent) and status in (None, session.head.status)
             ]
-            return list(filter(where, mine)), found.after
+            return list(filter(where, mine)), listed.after
 
         return filled(page, limit=limit, after=after)
 
@@ -105,10 +105,10 @@ class ListSessions:
         now = self.clock.now()
 
         def opened(session_id: str) -> LiveSession | None:
-            one = scope.session(session_id)
+            session = scope.session(session_id)
             try:
                 return LiveSession(
-                    session_id, *live(self.sessions.open(one, settings=True), now=now)
+                    session_id, *live(self.sessions.open(session, settings=True), now=now)
                 )
             except NotFound:
                 return None  # the index is updated a moment after the table
@@ -119,17 +119,17 @@ class ListSessions:
         """Return the number of the user's sessions and the time of their last write. This reads all
         of them. Raises `Unavailable`.
         """
-        found: list[Head] = []
+        heads: list[Head] = []
         after: str | None = None
         while True:
             page = self.sessions.listed(scope.owner, user=scope.user, limit=PAGE, after=after)
-            found += [session.head for session in self.opened(scope.owner, page.sessions)]
+            heads += [session.head for session in self.opened(scope.owner, page.sessions)]
             after = page.after
             if after is None:
                 break
-        active = sum(head.status == "active" for head in found)
+        active = sum(head.status == "active" for head in heads)
         return Activity(
-            active, len(found) - active, max((head.updated_at for head in found), default=None)
+            active, len(heads) - active, max((head.updated_at for head in heads), default=None)
         )
 
 
@@ -186,7 +186,7 @@ class ListJobs:
         return filled(page, limit=limit, after=after)
 
 
-KNOWN_SECONDS = 60
+KNOWN_SECONDS = 60  # counting reads the whole list of a tenant
 MOST_KNOWN = 1_000  # tenants whose sessions a process has counted
 NEAR = 0.9
 """The share of the limit above which sessions are counted for each new session. Below it, they are

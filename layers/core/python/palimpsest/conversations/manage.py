@@ -50,8 +50,8 @@ from palimpsest.tenants.settings import TenantSettings
 @dataclass(frozen=True, slots=True)
 class SessionRequest:
     """The configuration that a caller wants for a session: a system message, memory fields that
-    override the tenant's defaults, metadata, and the days that the session is kept after its last
-    activity (0 = for ever).
+    override the tenant's defaults, and metadata. `own_days` are the days for which the session is
+    kept after its last activity (0 = for ever).
     """
 
     system: Chat | None = None
@@ -277,9 +277,9 @@ class ManageSessions:
         fields in place of theirs. Only a model that `wanted` names is checked, so that a session
         whose model is no longer allowed can still be changed.
         """
-        given = {**(wanted.memory or {})}
-        memory = merged({**(tenant.memory if base is None else base)}, given)
-        self.check_model(given, tenant)
+        fields = {**(wanted.memory or {})}
+        memory = merged({**(tenant.memory if base is None else base)}, fields)
+        self.check_model(fields, tenant)
         encoding = self.tokens.encoding_for(memory.model)
         tokens = (
             weigh(wanted.system, partial(self.tokens.count, encoding=encoding))
@@ -315,9 +315,9 @@ class ManageSessions:
         """Raise `Unprocessable` (`no_long_term_memory`) if the configuration needs long-term memory
         and the service has none.
         """
-        asked = asked_of_memories(memory) if self.schedule is None else None
-        if asked is not None:
-            error = FieldError(f"memory.{asked}", "needs long-term memory")
+        lacking = asked_of_memories(memory) if self.schedule is None else None
+        if lacking is not None:
+            error = FieldError(f"memory.{lacking}", "needs long-term memory")
             raise Unprocessable(
                 "There is no long-term memory here.", code="no_long_term_memory", errors=(error,)
             )

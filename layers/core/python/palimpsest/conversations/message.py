@@ -157,8 +157,8 @@ def digest(chat: Chat, *, session: str, before: str) -> str:
     """Return the running digest that is a message's id. Two messages have the same id only if their
     histories are equal.
     """
-    said = {name: chat[name] for name in DIGESTED if name in chat}
-    text = json.dumps([session, before, said], sort_keys=True, separators=(",", ":"))
+    fields = {name: chat[name] for name in DIGESTED if name in chat}
+    text = json.dumps([session, before, fields], sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 

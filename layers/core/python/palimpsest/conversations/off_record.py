@@ -22,9 +22,8 @@ MOST_TAKEN_BACK = 30
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """Messages with marks on those off the record. `reach` tells whether the newest turn or the
-    next one is off the record. With `takes_back`, the turn before these messages is off the record
-    too.
+    """Messages with marks on those off the record. `reach` says whether the newest turn or the next
+    one is off the record. With `takes_back`, the turn before these messages is off the record too.
     """
 
     messages: tuple[Message, ...]

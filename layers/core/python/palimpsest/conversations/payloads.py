@@ -21,8 +21,8 @@ class FlushPayload(Payload):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemovalPayload(Payload):
     """With `forgets`, the memories that came only from the session are removed too. `at` is the
-    time when the session was deleted (epoch milliseconds), even if the job runs much later; None
-    stands for the time when the job was created.
+    time when the session was deleted (epoch milliseconds), even if the job runs much later. If it
+    is None, the session was deleted when the job was created.
     """
 
     forgets: bool = False

@@ -86,10 +86,10 @@ class Redact:
         """
         if not head.cleared < seq <= head.summary:
             return head
-        found = self.sessions.compactions(
+        compactions = self.sessions.compactions(
             scope, first=head.base + 1, last=seq - 1, newest_first=True, limit=1
         )
-        summary = found[0] if found and found[0].last >= head.cleared else None
+        summary = compactions[0] if compactions and compactions[0].last >= head.cleared else None
         start = max(summary.last if summary else head.base, head.cleared) + 1
         shown = [
             message.tokens
@@ -106,8 +106,8 @@ class Redact:
 
 
 def _with(head: Head, settings: Settings, old: Message, new: Message) -> tuple[Head, Settings]:
-    """Return the head and the settings with the weight of the new message in place of the old
-    one's.
+    """Return the head and the settings after a redaction: the weight of the new message replaces
+    that of the old one.
     """
     more = new.tokens - old.tokens
     is_in_window = old.seq >= head.window_start and old.role not in UNSHOWN_ROLES

@@ -88,9 +88,7 @@ class Head:
     day_tokens: int = 0
     day_bytes: int = 0
     extract_turns: int = 0  # a job is created after so many complete turns; 0 = only on request
-    frozen_at: int = (
-        0  # epoch milliseconds: contexts begin with what was known then; 0 = with what is known now
-    )
+    frozen_at: int = 0  # contexts begin with the knowledge of this time (epoch ms; 0 = of now)
 
     extract_idle: int = 0  # a job is created after so many seconds without a message; 0 = never
 

@@ -126,17 +126,17 @@ def is_no_text(part: Mapping[str, Any]) -> bool:
 
 
 def named(part: Mapping[str, Any], seq: int) -> dict[str, Any]:
-    """Return a text that stands for an image, audio or a file."""
-    kind, given = KINDS_OF_PARTS[part["type"]], part[part["type"]]
-    data = str(given.get("url") or given.get("data") or given.get("file_data") or "")
+    """Return a text that describes an image, audio or a file in its place."""
+    kind, content = KINDS_OF_PARTS[part["type"]], part[part["type"]]
+    data = str(content.get("url") or content.get("data") or content.get("file_data") or "")
     address, comma, encoded = data.partition(",")
     # A data URL: "data:image/png;base64,iVBO...". Any other address has no size here.
     media_type = address.removeprefix("data:").partition(";")[0] if comma else ""
-    form = given.get("filename") or given.get("format") or media_type
+    form = content.get("filename") or content.get("format") or media_type
     size = ""
     if comma:
         size = f"{len(encoded) * 3 // 4} bytes"
-    elif "url" not in given:
+    elif "url" not in content:
         size = f"{len(data) * 3 // 4} bytes"
     description = ", ".join(filter(None, (f"{kind} {form}".strip(), size)))
     return {"type": "text", "text": f"[{description}: in message {seq}]"}

@@ -90,8 +90,8 @@ def spoken(message: Message) -> Message:
     """
     if is_off_record(message):
         return replace(message, chat={**_bare(message.chat), "content": ""})
-    said = as_said(message)
-    return replace(said, chat={**said.chat, "content": masked(text_of(said.chat))})
+    text = as_said(message)
+    return replace(text, chat={**text.chat, "content": masked(text_of(text.chat))})
 
 
 def _bare(chat: Chat) -> Chat:

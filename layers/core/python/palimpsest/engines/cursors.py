@@ -37,12 +37,12 @@ class ListCursor:
         if after is None:
             return None
         try:
-            found = json.loads(
+            values = json.loads(
                 base64.b64decode(after + "=" * (-len(after) % 4), altchars=b"-_", validate=True)
             )
         except (ValueError, RecursionError) as error:
             raise _refused() from error
-        match found:
+        match values:
             case [str(tenant), str() | None as user, str(place)] if (tenant, user) == (
                 self.tenant,
                 self.user,

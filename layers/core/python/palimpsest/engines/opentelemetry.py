@@ -1,5 +1,5 @@
-"""The tracer on OpenTelemetry's SDK, which sends spans to any collector that takes OTLP over HTTP,
-and to AWS X-Ray.
+"""The tracer on OpenTelemetry's SDK. It sends spans to AWS X-Ray, or to any collector that takes
+OTLP over HTTP.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class _Noting:
 
 
 class OpenTelemetryTracer:
-    """Implements `Tracer`. It records `share` (0 to 1) of the traces that begin here. Of a trace
-    that a caller began, it records what the caller's flag says.
+    """Implements `Tracer`. It records `share` (0 to 1) of the traces that begin here. The caller's
+    flag decides about a trace that the caller began.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class OpenTelemetryTracer:
     ) -> Iterator[OpenSpan]:
         from opentelemetry.trace import Link, SpanKind, Status, StatusCode
 
-        linked = [Link(found) for each in links if (found := self._span_of(each)) is not None]
+        linked = [Link(context) for link in links if (context := self._span_of(link)) is not None]
         with self._tracer.start_as_current_span(
             name,
             context=self._context(parent),
@@ -91,7 +91,7 @@ class OpenTelemetryTracer:
         self._provider.force_flush(int(SECONDS * 1_000))
 
     def _context(self, parent: str) -> Context | None:
-        """Return the context that the parent names. None is for the present one."""
+        """Return the context that the parent names, or the present context if there is none."""
         return self._propagator.extract({HEADER: parent}) if self._span_of(parent) else None
 
     def _span_of(self, traceparent: str) -> SpanContext | None:
@@ -101,8 +101,8 @@ class OpenTelemetryTracer:
         if not traceparent:
             return None
         context = self._propagator.extract({HEADER: traceparent}, context=Context())
-        found = get_current_span(context).get_span_context()
-        return found if found.is_valid else None
+        span_context = get_current_span(context).get_span_context()
+        return span_context if span_context.is_valid else None
 
 
 def sends_to(endpoint: str) -> SpanExporter:

@@ -13,7 +13,7 @@ from palimpsest.errors import ModelOutputInvalid
 from palimpsest.extraction.finding import Finding
 from palimpsest.graph.things import Relation, as_entity_type, as_relationship_type
 
-MOST_OBJECTS = 200
+MOST_OBJECTS = 200  # a model may repeat itself until its answer is cut off
 MOST_RELATIONS = 5  # of one memory
 CLAIMS = ("user", "user_id", "tenant", "tenant_id", "session", "session_id")
 _LIST = re.compile(r'"memories"\s*:\s*\[')
@@ -49,10 +49,10 @@ def read_answer(text: str) -> ExtractionAnswer:
 
 
 def _complete_values(text: str, place: int) -> tuple[list[Any], bool]:
-    """The values of the list that begins at `place`, at most `MOST_OBJECTS`, and whether the list
-    ends after them. They are read one by one, so that values before a cut or a fault are complete.
-    A parser that completes a cut text (pydantic-core's) would return half a value, or nothing at
-    all for a fault in the middle.
+    """Return the values of the list that begins at `place`, at most `MOST_OBJECTS`, and whether the
+    list ends after them. They are read one by one, so that values before a cut or a fault are
+    complete. A parser that completes a cut text (pydantic-core's) would return half a value, or
+    nothing at all after a fault in the middle.
     """
     values: list[Any] = []
     while len(values) < MOST_OBJECTS:
@@ -96,7 +96,7 @@ def _finding(value: Any) -> Finding | None:
 
 
 def _relations(value: Any) -> Iterator[Relation]:
-    """The relations of a finding that have all fields."""
+    """Yield the relations of a finding that have all fields."""
     for each in value[:MOST_RELATIONS] if isinstance(value, list) else ():
         if not isinstance(each, dict):
             continue
@@ -115,8 +115,8 @@ def _claims(value: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _text(value: Any) -> str | None:
-    """A text without unpaired surrogates, which no database can store; None if the value is not a
-    text.
+    """Return a text without unpaired surrogates, which no database can store; None if the value is
+    not a text.
     """
     if not isinstance(value, str) or not value.strip():
         return None
@@ -129,7 +129,7 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 
 def _numbers(value: Any) -> tuple[int, ...]:
-    """The sequence numbers; none if one of the values is not a number."""
+    """Return the sequence numbers; none if one of the values is not a number."""
     values: Sequence[Any] = value if isinstance(value, list) else [value]
     numbers = [int(each) for each in values if _is_number(each)]
     return tuple(numbers) if len(numbers) == len(values) else ()
@@ -142,7 +142,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _share(value: Any, default: float) -> float:
-    """A number limited to 0..1; the default if the value isn't a number."""
+    """Return a number limited to 0..1; the default if the value isn't a number."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):

@@ -30,7 +30,7 @@ from palimpsest.text.dates import dated, relative_dates
 from palimpsest.text.folding import normalized
 
 LEAST_IMPORTANCE = 0.5
-MOST_PLACES = 1_000
+MOST_PLACES = 1_000  # a short quote may be anywhere in a long text
 FEWEST_BLANKS = 2  # of a sentence
 LEAST_QUOTE = 2  # letters or digits; a quote of a whole message may be shorter
 MOST_KEYWORDS, MOST_QUERIES = 12, 5
@@ -61,7 +61,7 @@ class ConversationOwner:
     names: tuple[str, ...] = ()
 
     def is_meant(self, finding: Finding) -> bool:
-        """Whether the finding names no other tenant, user or session."""
+        """Return whether the finding names no other tenant, user or session."""
         own = {"user": self.user, "tenant": self.tenant, "session": self.session}
         claimed = all(
             value == own[name.removesuffix("_id")] for name, value in finding.claims.items()
@@ -81,8 +81,8 @@ class Checked:
 
 
 def checked(findings: Sequence[Finding], chunk: Chunk, *, owner: ConversationOwner) -> Checked:
-    """The findings that the chunk's messages support. Each is returned once, limited in size, and
-    cites only messages of the chunk.
+    """Return the findings that the chunk's messages support. Each is returned once, limited in
+    size, and cites only messages of the chunk.
     """
     given = {message.seq: _plain(text_of(message.chat)) for message in chunk.messages}
     context = {message.seq for message in chunk.before}
@@ -114,7 +114,7 @@ def checked(findings: Sequence[Finding], chunk: Chunk, *, owner: ConversationOwn
 
 
 def _needs_its_conversation(finding: Finding) -> bool:
-    """Whether the finding has no topic and means nothing without its conversation."""
+    """Return whether the finding has no topic and can't be understood without its conversation."""
     is_bare = finding.type == "fact" and finding.topic is None and not finding.depends
     return is_bare and finding.content.count(" ") >= FEWEST_BLANKS and leans(finding.content)
 
@@ -126,7 +126,7 @@ def _objection(
     context: set[int],
     owner: ConversationOwner,
 ) -> str | None:
-    """The reason to drop a finding, or None."""
+    """Return the reason to drop a finding, or None."""
     if tidy.type not in TYPES or not any(letter.isalnum() for letter in tidy.content):
         return "malformed"
     if len(tidy.content) > MAX_CONTENT:
@@ -141,8 +141,8 @@ def _objection(
 
 
 def _named(relations: Sequence[Relation], texts: Sequence[str]) -> tuple[Relation, ...]:
-    """The relations between two different people or things whose names occur in the messages that
-    were read.
+    """Return the relations between two different people or things whose names occur in the messages
+    that were read.
     """
 
     def is_read(name: str) -> bool:
@@ -157,8 +157,8 @@ def _named(relations: Sequence[Relation], texts: Sequence[str]) -> tuple[Relatio
 
 
 def _is_quoted(quote: str, text: str) -> bool:
-    """Whether the message contains the quote. Case, spaces, kinds of quotation marks and markup
-    escapes may differ.
+    """Return whether the message contains the quote. Case, spaces, kinds of quotation marks and
+    markup escapes may differ.
     """
     return any(_holds(_plain(said).strip(_EDGES), text) for said in {quote, unescape(quote)})
 
@@ -173,7 +173,7 @@ def _holds(quote: str, text: str) -> bool:
 
 
 def _stands_in(quote: str, text: str) -> bool:
-    """Whether the text contains the quote, with both of its ends at word boundaries. Scripts
+    """Return whether the text contains the quote, with both of its ends at word boundaries. Scripts
     without spaces may be cut anywhere. Only the first `MOST_PLACES` places are tried, so that the
     time is linear for any text.
     """
@@ -190,8 +190,8 @@ def _stands_in(quote: str, text: str) -> bool:
 
 
 def _is_one_word(edge: str) -> bool:
-    """Whether two neighbouring characters belong to one word. Scripts from U+0E00 on mostly use no
-    spaces, so theirs do not.
+    """Return whether two neighbouring characters belong to one word. Scripts from U+0E00 on mostly
+    use no spaces, so theirs do not.
     """
     return all(letter.isalnum() and letter < "\u0e00" for letter in edge)
 
@@ -218,7 +218,7 @@ def _tidy(finding: Finding) -> Finding:
 
 
 def _terms(terms: Sequence[str], *, most: int, longest: int) -> Iterator[str]:
-    """Each term once, whatever its case, without terms that are too long."""
+    """Yield each term once, whatever its case, without terms that are too long."""
     seen = {term.strip().casefold(): term.strip() for term in reversed(terms)}
     found = [term for term in reversed(seen.values()) if term and len(term) <= longest]
     yield from found[:most]
@@ -234,8 +234,8 @@ def statement_of(
     prompt_hash: str | None,
     retention: int | None = None,
 ) -> Statement:
-    """The statement of a finding, dated by the last message that it cites. `messages` has the
-    messages by sequence number.
+    """Return the statement of a finding, dated by the last message that it cites. `messages` has
+    the messages by sequence number.
     """
     cited = [messages[seq] for seq in finding.seqs]
     spoken_at = max(map(said_at, cited))
@@ -275,8 +275,8 @@ def statement_of(
 
 
 def _metadata(cited: Sequence[Message]) -> dict[str, Any]:
-    """The metadata of the cited messages, without long or nested values. If two messages have the
-    same key, the later one wins.
+    """Return the metadata of the cited messages, without long or nested values. If two messages
+    have the same key, the later one wins.
     """
     given = {name: value for message in cited for name, value in message.metadata.items()}
     simple = {
@@ -291,7 +291,7 @@ def _metadata(cited: Sequence[Message]) -> dict[str, Any]:
 
 
 def most_important(findings: Sequence[Finding], *, most: int) -> tuple[Finding, ...]:
-    """The `most` most important findings, in their given order."""
+    """Return the `most` most important findings, in their given order."""
     best = sorted(range(len(findings)), key=lambda place: (-findings[place].importance, place))[
         :most
     ]

@@ -27,7 +27,8 @@ class Chunk:
     """The messages `first` through `last` of a session, from which one step extracts. `messages`
     has the messages to read, without recalled memories (`as_said`). `skipped` has the reason for
     each other message, by sequence number. The messages `before` the chunk are read only to
-    understand it. Of users' messages only their own words are read; `withheld` has the other words.
+    understand it. Only the users' own words are read; `withheld` has the other words of their
+    messages.
     """
 
     first: int
@@ -38,7 +39,7 @@ class Chunk:
     withheld: Mapping[int, Withheld] = field(default_factory=dict)
 
     def until(self, last: int) -> Chunk:
-        """The part of the chunk that ends with message `last`."""
+        """Return the part of the chunk that ends with message `last`."""
         return replace(
             self,
             last=last,
@@ -48,7 +49,7 @@ class Chunk:
 
 
 def skip_reason(message: Message) -> str | None:
-    """Why nothing is extracted from a message, or None."""
+    """Return why nothing is extracted from a message, or None."""
     if message.role in SYSTEM_ROLES:
         return "system"
     if message.role == "tool":
@@ -68,8 +69,8 @@ def chunk_of(
     before: Sequence[Message] = (),
     reader: Reader | None = None,
 ) -> Chunk:
-    """The first messages of a range that a step can read within `room` tokens (None: all of them),
-    and at least one message. If the rest of the range has nothing to read, the chunk reaches
+    """Return the first messages of a range that a step can read within `room` tokens (None: all of
+    them), and at least one message. If the rest of the range has nothing to read, the chunk reaches
     through `last`. `reader` separates testimony from material, and has read the messages before the
     range.
     """
@@ -100,7 +101,7 @@ def chunk_of(
 
 
 def _without_taken_back(chunk: Chunk, reader: Reader) -> Chunk:
-    """The chunk without the messages that a later message took back, and with the withheld
+    """Return the chunk without the messages that a later message took back, and with the withheld
     words.
     """
     taken = {m.seq: reader.taken_back[m.seq] for m in chunk.messages if m.seq in reader.taken_back}
@@ -114,7 +115,7 @@ def _without_taken_back(chunk: Chunk, reader: Reader) -> Chunk:
 
 
 def context_of(newest_first: Iterable[Message]) -> tuple[Message, ...]:
-    """The readable messages right before a chunk, oldest first."""
+    """Return the readable messages right before a chunk, oldest first."""
     return tuple(reversed(list(_readable(newest_first))))
 
 

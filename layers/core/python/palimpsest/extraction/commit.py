@@ -102,8 +102,8 @@ class Steps:
     def _reader(
         self, scope: SessionScope, job: Job, earlier: Sequence[Message], *, least: int, base: int
     ) -> Reader:
-        """A reader that has read the session's first messages and the messages right before the
-        step, so that it knows whether a role-play continues.
+        """Return a reader that has read the session's first messages and the messages right before
+        the step, so that it knows whether a role-play continues.
         """
         last = min(least - 1, base + LOOK_BACK)
         begun = self.sessions.messages(scope, first=base + 1, last=last) if last > base else ()
@@ -112,8 +112,8 @@ class Steps:
         return reader_after([*begun, *reversed(earlier)], user=user)
 
     def _passed(self, messages: Iterator[Message]) -> Iterator[Message]:
-        """The messages. If the caller keeps the history, these are the messages that the caller
-        handed over.
+        """Yield the messages of the step. If the caller keeps the history, these are the messages
+        that the caller handed over.
         """
         for message in messages:
             yield self.contents.passed(message) if message.is_outside and self.contents else message
@@ -257,7 +257,9 @@ def extraction_prompt(settings: Settings | None) -> str | None:
 
 
 def extraction_seconds(settings: Settings | None) -> float | None:
-    """How many seconds the model may take for one step; None if the session sets no limit."""
+    """Return how many seconds the model may take for one step; None if the session sets
+    no limit.
+    """
     return settings.memory.get("extraction_seconds") if settings else None
 
 

@@ -39,8 +39,8 @@ class Finding:
 
 
 def fitting(findings: Sequence[Finding], *, most: int, last: int) -> int:
-    """The sequence number of the last message up to which there are at most `most` findings. It is
-    at least the first message that has a finding.
+    """Return the sequence number of the last message up to which there are at most `most` findings.
+    It is at least the first message that has a finding.
     """
     ends = sorted(max(finding.seqs) for finding in findings)
     if len(ends) <= most:

@@ -36,9 +36,9 @@ DIVERGED = "transcript_diverged"
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """The session that holds the transcript, how many messages this call appended, and the job that
-    extracts them (None: there never was anything to extract). `last` is the sequence number of the
-    transcript's last message; None if the history is not stored.
+    """The result of an ingest: the session that holds the transcript, how many messages this call
+    appended, and the job that extracts them (None: there never was anything to extract). `last` is
+    the sequence number of the transcript's last message; None if the history is not stored.
     """
 
     session: str
@@ -64,7 +64,7 @@ class _Transcript:
     before: str = ""
 
     def batch(self, start: int) -> Sequence[Draft]:
-        """The messages of the next append."""
+        """Return the messages of the next append."""
         return first_batch(self.drafts[start:])
 
 
@@ -151,8 +151,8 @@ class Ingest:
         )
 
     def _stored(self, transcript: _Transcript) -> _Stored:
-        """How much of the transcript the session holds. Raises `Conflict` if its history is another
-        one.
+        """Return how much of the transcript the session holds. Raises `Conflict` if its history is
+        another one.
         """
         after, head = transcript.after, self.sessions.open(transcript.scope).head
         if head is None or head.is_gone(seconds(self.clock.now())):
@@ -172,8 +172,8 @@ class Ingest:
         return _Stored(len(transcript.drafts), head.seq, last=last.seq)
 
     def _last(self, transcript: _Transcript, head: Head) -> Message | None:
-        """The stored message at the place of the transcript's last message; None if the history is
-        shorter.
+        """Return the stored message at the place of the transcript's last message; None if the
+        history is shorter.
         """
         first, is_newest = max(head.base, transcript.after) + 1, head.last_id == transcript.ids[-1]
         found = self.sessions.messages(
@@ -242,7 +242,7 @@ def _digests(drafts: Sequence[Draft], *, session: str, before: str = "") -> Iter
 
 
 def _derived(scope: UserScope, drafts: Sequence[Draft], *, epoch: int) -> str:
-    """A session's id, derived from the user and the beginning of a transcript."""
+    """Return a session's id, derived from the user and the beginning of a transcript."""
     *_, last = _digests(drafts, session="")
     parts = json.dumps([scope.tenant, scope.user, epoch, len(drafts), last])
     return "ses_" + hashlib.sha256(parts.encode()).hexdigest()[:32]

@@ -34,7 +34,8 @@ Standing = Literal["erased", "gone", "waiting", "overtaken", "now"]
 @dataclass(frozen=True, slots=True)
 class Turn:
     """Whether it is a job's turn (`now`). If so, its step reads the messages `first` through
-    `last`. `is_parked`: they were parked before, and must be extracted as one chunk again.
+    `last`. `is_parked` is true if they were parked before, and must be extracted as one chunk
+    again.
     """
 
     standing: Standing
@@ -46,8 +47,8 @@ class Turn:
 def turn_of(
     job: Job, *, head: Head | None, epoch: int, through: int, parked: Sequence[Range], now: int
 ) -> Turn:
-    """Whether it is the job's turn. `epoch` is the user's epoch; `through` and `parked` are the
-    session's progress.
+    """Return whether it is the job's turn. `epoch` is the user's epoch; `through` and `parked` are
+    the session's progress.
     """
     if epoch != job.epoch:
         return Turn("erased")
@@ -65,8 +66,8 @@ def turn_of(
 
 
 def next_start(job: Job, *, done: int, through: int, parked: Sequence[Range]) -> int | None:
-    """The first message of the next step, after a step that went through message `done`; None if
-    the range is covered.
+    """Return the first message of the next step, after a step that went through message `done`;
+    None if the range is covered.
     """
     if job.attempt:
         waiting = [first for first, last in parked if first > done and last <= job.last]
@@ -80,8 +81,8 @@ def parked_within(parked: Sequence[Range], first: int, last: int) -> tuple[Range
 
 
 def ended(root: Job, *, parked: Sequence[Range], error: str | None, now: int) -> Job:
-    """The first job of a chain, after its range is covered. It has failed if a part is parked,
-    which is tried again later.
+    """Return the first job of a chain, after its range is covered. It has failed if a part is
+    parked, which is tried again later.
     """
     if not parked_within(parked, root.first, root.last):
         return replace(root, state="done", due_at=None, error=None)
@@ -90,10 +91,10 @@ def ended(root: Job, *, parked: Sequence[Range], error: str | None, now: int) ->
 
 
 def cancelled(job: Job, why: str) -> Job:
-    """The job, ended before its work was done. `why` is its error code."""
+    """Return the job, ended before its work was done. `why` is its error code."""
     return replace(job, state="done", due_at=None, error=why)
 
 
 def user_of(job: Job) -> UserScope:
-    """The user whose messages the job extracts."""
+    """Return the user whose messages the job extracts."""
     return Scope(job.tenant).user(job.user or "")

@@ -32,7 +32,7 @@ from palimpsest.text.cutting import Count
 METHOD: Method = "model"
 MOST_OUTPUT = 4_000  # tokens
 MOST_ROOM = 8_000  # tokens of messages in one step. In more text a model overlooks too much.
-LEAST_ROOM = 256
+LEAST_ROOM = 256  # below it, nothing of a message would be left to extract from
 READ_SHARE = 0.8  # of the room. Escapes and the messages before the chunk need the rest.
 CHAT_OVERHEAD = 50  # tokens of the chat format and of the tags around the data
 
@@ -114,8 +114,8 @@ class ModelExtractor:
         )
 
     def _answered(self, instructions: str, text: str) -> tuple[ExtractionAnswer, Completion, Usage]:
-        """The answer as read, the call that returned it, and the usage of all calls. After an
-        unusable answer, the model is asked once more.
+        """Return the answer as read, the call that returned it, and the usage of all calls. After
+        an unusable answer, the model is asked once more.
         """
         used = Usage()
         for asked in (instructions, f"{instructions}\n\n{prompts.load('extraction_repair')}"):
@@ -133,8 +133,8 @@ class ModelExtractor:
         raise AssertionError  # the second call returns or raises
 
     def _sent(self, failure: ModelFailed, asked: str, text: str) -> Usage:
-        """The usage of a failed call: the tokens that were sent. The tokens of its answer are not
-        known.
+        """Return the usage of a failed call: the tokens that were sent. The tokens of its answer
+        are not known.
         """
         return Usage(1, self._count(asked) + self._count(text)) if failure.was_called else Usage()
 
@@ -170,9 +170,9 @@ class ModelExtractor:
 
 
 def _covered(answer: ExtractionAnswer, chunk: Chunk) -> tuple[int, Sequence[Finding]]:
-    """The last message that a cut-off answer covers, and the findings up to that message. A model
-    reads the messages in order, so some findings of the last cited message, and all findings of
-    later messages, may be missing. Raises `ModelOutputInvalid` if the answer cites no message.
+    """Return the last message that a cut-off answer covers, and the findings up to that message. A
+    model reads the messages in order, so some findings of the last cited message, and all findings
+    of later messages, may be missing. Raises `ModelOutputInvalid` if the answer cites no message.
     """
     given = {message.seq for message in chunk.messages}
     ends = sorted({max(finding.seqs) for finding in answer.findings} & given)
@@ -191,7 +191,7 @@ def _instructions(prompt: str | None) -> str:
 
 
 def _data(before: Sequence[Message], messages: Sequence[Message]) -> str:
-    """The messages as data for a prompt, escaped so that no text in them can close their
+    """Return the messages as data for a prompt, escaped so that no text in them can close their
     element.
     """
     context = f"<context>\n{_elements(before)}\n</context>\n" if before else ""

@@ -24,7 +24,7 @@ from palimpsest.retry import until_committed
 from palimpsest.scope import SessionScope, UserScope
 
 MOST_KNOWN = 5_000
-"""Of how many of a session's newest messages digests are kept. An older message counts as new
+"""How many of a session's newest messages are known by a digest. An older message counts as new
 again.
 """
 FIRST_PAGE = 50
@@ -59,22 +59,22 @@ class RecentHistory(ChatHistoryProvider, Protocol):
 @runtime_checkable
 class CountedHistory(ChatHistoryProvider, Protocol):
     def count(self, session_id: str) -> int:
-        """How many messages the session has. With it `load_recent` also serves messages that have
-        no ids.
+        """Return how many messages the session has. With it `load_recent` also serves messages that
+        have no ids.
         """
 
 
 def outside_id(draft: Draft | Message, *, session: str) -> str:
-    """The id of a message whose history the caller keeps: a digest of the caller's id and of the
-    content.
+    """Return the id of a message whose history the caller keeps: a digest of the caller's id and of
+    the content.
     """
     return digest(draft.chat, session=session, before=f"outside {draft.client_id or ''}")
 
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """How many messages one commit took in, whether it began the session, and whether more are
-    left.
+    """How many messages one commit has read, whether it began the session, and whether more
+    messages are left.
     """
 
     messages: int = 0
@@ -99,8 +99,8 @@ class IngestOutside:
         agent: str | None = None,
     ) -> Ingested:
         """Extract memories from 1 to 1000 messages in order. Each has an id of the caller's.
-        Messages that the session has met are left out; a digest of id and content recognizes them.
-        The text of a message waits outside the tables, and is removed after its extraction.
+        Messages that the session already has are left out; a digest of id and content recognizes
+        them. The text of a message waits outside the tables, and is removed after its extraction.
 
         Nothing is written unless every message is valid. Raises `Conflict` (`owner_mismatch`),
         `TooLarge`, `Unprocessable` and `Unavailable`.
@@ -125,7 +125,7 @@ class IngestOutside:
     def unmet(
         self, scope: UserScope, drafts: Sequence[Draft], *, session_id: str
     ) -> Sequence[Draft]:
-        """The messages that the session has not met yet. Raises `Unavailable`."""
+        """Return the messages that the session does not have yet. Raises `Unavailable`."""
         session = scope.owner.session(session_id)
         opened = self.append.sessions.open(session, user=scope.user)
         head = opened.head
@@ -140,14 +140,14 @@ class IngestOutside:
     def _attempt(
         self, scope: SessionScope, owner: UserScope, agent: str | None, drafts: Sequence[Draft]
     ) -> _Taken:
-        """Take in the next batch of new messages. Raises `CommitLost` if another writer was
-        faster.
+        """Append the next batch of new messages. Raises `CommitLost` if another writer
+        was faster.
         """
         now = self.append.clock.now()
         opened = self.append.sessions.open(scope, user=owner.user)
         begins: Beginning | None = None
         if opened.head is None or opened.head.is_gone(seconds(now)):
-            begins = self.append.beginning(scope, opened, user=owner.user, agent=agent, now=now)
+            begins = self.append.begin_session(scope, opened, user=owner.user, agent=agent, now=now)
             head = begins.head
         else:
             head = opened.head
@@ -194,7 +194,7 @@ class IngestOutside:
         ]
 
     def _new(self, scope: SessionScope, head: Head, drafts: Sequence[Draft]) -> Sequence[Draft]:
-        """The messages that the session has not met, each once."""
+        """Return the messages that the session does not have, each once."""
         given = {outside_id(draft, session=scope.session): draft for draft in drafts}
         first = max(head.base, head.seq - MOST_KNOWN) + 1
         for message in self.append.sessions.messages(scope, first=first, last=head.seq):
@@ -221,8 +221,8 @@ def newest(
     *,
     has_met: Callable[[Mapping[str, Any]], bool],
 ) -> Sequence[Mapping[str, Any]]:
-    """The messages of the session, oldest first, each with an id: its own, or else its place,
-    counted from 1. A `RecentHistory` is read back only to a message that `has_met` knows.
+    """Return the messages of the session, oldest first, each with an id: its own, or else its
+    place, counted from 1. A `RecentHistory` is read back only to a message that `has_met` knows.
     """
     limit = FIRST_PAGE
     while isinstance(history, RecentHistory):
@@ -245,9 +245,10 @@ def _has_id(message: SaidOutside) -> bool:
 
 
 def _identified(messages: Sequence[SaidOutside], *, before: int) -> list[Mapping[str, Any]]:
-    """The messages with ids. `before` is the number of messages before them."""
+    """Return the messages with ids. `before` is the number of messages before them."""
     whole = [
-        {"role": "user", "content": said} if isinstance(said, str) else said for said in messages
+        {"role": "user", "content": message} if isinstance(message, str) else message
+        for message in messages
     ]
     return [
         {**said, "id": said.get("id") or str(place)} for place, said in enumerate(whole, before + 1)

@@ -32,7 +32,9 @@ class Extraction:
 
 class Extractor(Protocol):
     def capacity(self, *, prompt: str | None) -> int:
-        """How many tokens of messages one step can read, with this addition to the prompt."""
+        """Return how many tokens of messages one step can read, with this addition to the
+        prompt.
+        """
 
     def extract(self, chunk: Chunk, *, prompt: str | None, whole: bool = False) -> Extraction:
         """Find statements in the chunk's messages, without checking them. The messages before the

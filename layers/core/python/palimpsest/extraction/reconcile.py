@@ -58,8 +58,8 @@ class Reconciled:
 
 @dataclass
 class _Known:
-    """The known records before the step, which are read at first need, and the statements of the
-    step itself.
+    """The known records before the step, which are read when they are first needed, and the
+    statements of the step itself.
     """
 
     read: Known
@@ -74,7 +74,7 @@ class _Known:
 def reconciled(
     findings: Sequence[Finding], statements: Sequence[Statement], chunk: Chunk, *, known: Known
 ) -> Reconciled:
-    """The statements that are stored, and the topics that they end."""
+    """Return the statements to store, and the topics that they end."""
     state, put_right = _Known(known), set[tuple[tuple[int, ...], str]]()
     for rank, (finding, given) in enumerate(zip(findings, statements, strict=True)):
         statement = _in_its_topic(given)
@@ -102,8 +102,9 @@ def reconciled(
 
 
 def _related(finding: Finding, statement: Statement, rank: int, state: _Known) -> Statement | None:
-    """The statement as learned weights relate it to a known one: as its next version, in its words,
-    or beside its end. A finding that depends on others is stored only if it replaces one.
+    """Return the statement after the learned weights have related it to a known one. It becomes the
+    next version of the known one, takes its words, or ends it. A finding that depends on others is
+    returned only if it replaces a known statement.
     """
     own = [(place, _draft(one)) for place, (_, one, _) in enumerate(state.statements)]
     order = _order(statement, rank)
@@ -135,8 +136,8 @@ def _changing(
     *,
     is_own: bool,
 ) -> Statement:
-    """The statement, after the known one ended by it. It is the known one's next version if it has
-    no topic of its own.
+    """Return the statement after it has ended the known one. If it has no topic of its own, it
+    becomes the next version of the known one.
     """
     if is_own:
         _end_own(len(state.statements) - 1 - found.place, order, state)
@@ -152,7 +153,7 @@ def _changing(
 
 
 def _end_own(place: int, order: Order, state: _Known) -> None:
-    """End the topic of a statement of the step itself."""
+    """End the topic of another statement of this step."""
     finding, other, rank = state.statements[place]
     key = other.topic_key or f"said_{_draft(other).id}"
     state.statements[place] = (finding, replace(other, version_of=key), rank)
@@ -160,8 +161,8 @@ def _end_own(place: int, order: Order, state: _Known) -> None:
 
 
 def _in_its_topic(statement: Statement) -> Statement:
-    """The statement with the topic that its meaning gives it, if a model found it. A statement of
-    an end gets no topic, because it is not a value.
+    """Return a model's statement with the topic that its meaning gives it. A statement of an end
+    gets no topic, because it has no value.
     """
     if statement.type != "fact" or statement.method != "model":
         return statement
@@ -172,8 +173,8 @@ def _in_its_topic(statement: Statement) -> Statement:
 
 
 def _in_known_words(statement: Statement, state: _Known) -> Statement:
-    """The statement in the words of a memory that says the same. That memory then gets one more
-    source.
+    """Return the statement in the words of a memory that says the same. That memory then gets one
+    more source.
     """
     if statement.type == "fact" and (statement.topic or "").startswith(ALLERGY):
         return _of_known_allergy(statement, state)
@@ -199,7 +200,9 @@ def _in_known_words(statement: Statement, state: _Known) -> Statement:
 
 
 def _of_known_allergy(statement: Statement, state: _Known) -> Statement:
-    """The statement in the words of a known one about the same thing in the plural or singular."""
+    """Return the statement in the words of a known allergy to the same thing, in the plural or the
+    singular.
+    """
     named = _singular_topic(statement.topic_key)
     own: Iterator[Statement | Record] = (other for _, other, _ in state.statements)
     for other in chain(own, state.records):
@@ -219,7 +222,7 @@ def _order(statement: Statement, rank: int) -> Order:
 
 
 def _ends(finding: Finding, statement: Statement, rank: int, state: _Known) -> bool:
-    """Whether the statement says that something ended, and a known record ends by it."""
+    """Return whether the statement says that something ended, and a known record ends by it."""
     said = _unlabelled(finding.content, statement)
     found = ends_of(said) if statement.type in ("fact", "event") else ()
     if not found:
@@ -236,7 +239,7 @@ def _ends(finding: Finding, statement: Statement, rank: int, state: _Known) -> b
 
 
 def _ended_here(found: Sequence[End], statement: Statement, state: _Known) -> tuple[list[int], int]:
-    """The places of the step's own statements that end, and their number."""
+    """Return the places of the step's own statements that end, and their number."""
     places = [
         place
         for place, (_, other, _) in enumerate(state.statements)
@@ -255,7 +258,7 @@ def _is_ended(record: Record, found: Sequence[End], statement: Statement, order:
 
 
 def _draft(statement: Statement) -> Record:
-    """The statement as a record, for comparison with others."""
+    """Return the statement as a record, for comparison with others."""
     key = statement.topic_key
     return Record(
         id=record_id(tenant="", user="", kind=statement.type, content=statement.content, topic=key),
@@ -272,7 +275,7 @@ def _draft(statement: Statement) -> Record:
 def _corrects(
     finding: Finding, statement: Statement, rank: int, chunk: Chunk, state: _Known
 ) -> bool:
-    """Whether the statement corrects another one. If so, the other one is corrected."""
+    """Return whether the statement corrects another one. If so, the other one is corrected."""
     found = correction_of(_unlabelled(finding.content, statement))
     seq = max(finding.seqs)
     if found is None or (found.old is None and not _may_correct(finding, found, seq, chunk)):
@@ -295,8 +298,8 @@ def _corrects(
 
 
 def _may_correct(finding: Finding, found: Correction, seq: int, chunk: Chunk) -> bool:
-    """Whether a correction that does not say what was wrong corrects something. After a question of
-    its own message it says what was asked. Without a word that corrects ("Seven."), it does not
+    """Return whether a correction that does not say what was wrong corrects something. After a
+    question of its own message it says what was asked. Without a word that corrects ("Seven."), it does not
     answer a question, and its message begins with it or with such a word. A longer message that
     begins with a number after the assistant's rather speaks of what the assistant said.
     """
@@ -317,14 +320,16 @@ def _may_correct(finding: Finding, found: Correction, seq: int, chunk: Chunk) ->
 
 
 def _unlabelled(content: str, statement: Statement) -> str:
-    """A content without the name of its speaker before it."""
+    """Return a content without the name of its speaker before it."""
     label, mark, said = content.partition(": ")
     is_speaker = bool(mark) and label.casefold() == (statement.speaker or "").casefold()
     return said if is_speaker else content
 
 
 def _changes(finding: Finding, statement: Statement, rank: int, state: _Known) -> bool:
-    """Whether a full statement gives another one a new value, which then says it rightly."""
+    """Return whether a full statement gives another one a new value. If so, the other one
+    gets it.
+    """
     better = _new_contents(statement)
     if not better:
         return False
@@ -346,11 +351,13 @@ def _changes(finding: Finding, statement: Statement, rank: int, state: _Known) -
 
 
 Change = Callable[[str], str | None]
-"""Puts the new value of a statement into another content; None if that is about something else."""
+"""Replaces a value in another content by the new value of a statement. Returns None if that content
+is about something else.
+"""
 
 
 def _new_contents(statement: Statement) -> Sequence[Change]:
-    """The ways in which a statement may change another one."""
+    """Return the ways in which a statement may change another one."""
     if statement.type not in ("fact", "event"):
         return ()
     text = _unlabelled(statement.content, statement)
@@ -371,7 +378,9 @@ def is_preference(topic: str | None) -> bool:
 
 
 def _meant_record(change: Change, statement: Statement, rank: int, state: _Known) -> Record | None:
-    """The stored record that a change means: the only thing of its kind, or the newest of one."""
+    """Return the stored record that a change is about: the only thing of its kind, or the newest
+    one.
+    """
     order = _order(statement, rank)
     meant = [
         record
@@ -383,7 +392,7 @@ def _meant_record(change: Change, statement: Statement, rank: int, state: _Known
 
 
 def _with_times(right: Statement, by: Statement) -> Statement:
-    """The statement with the times of the one that put it right."""
+    """Return the statement with the times of the statement that corrected it."""
     occurs_at, due_at = _times(right.content, by, occurs_at=right.occurs_at, due_at=right.due_at)
     return replace(right, occurs_at=occurs_at, due_at=due_at)
 
@@ -391,9 +400,7 @@ def _with_times(right: Statement, by: Statement) -> Statement:
 def _times(
     content: str, by: Statement, *, occurs_at: str | None, due_at: str | None
 ) -> tuple[str | None, str | None]:
-    """When a content happens or is due that a statement has put right. Without a new day it is the
-    day before.
-    """
+    """Return when a corrected content happens or is due. Without a new day, the old day stays."""
     moment = None
     if (by.occurs_at or by.due_at) and by.valid_from is not None:
         said = datetime.fromtimestamp(by.valid_from / 1_000, UTC).date()
@@ -405,7 +412,9 @@ def _times(
 
 
 def _likely_places(found: Correction, seq: int, chunk: Chunk, state: _Known) -> list[int]:
-    """The places of the step's statements that a correction may mean, the last one first."""
+    """Return the places of the step's statements that a correction may be about, the last one
+    first.
+    """
     places = list(reversed(range(len(state.statements))))
     if found.old is not None:
         return places
@@ -417,8 +426,8 @@ def _likely_places(found: Correction, seq: int, chunk: Chunk, state: _Known) -> 
 def _likely_records(
     found: Correction, finding: Finding, chunk: Chunk, state: _Known
 ) -> Sequence[Record]:
-    """The stored records that a correction may mean: all with the old value, or else the records of
-    the last message.
+    """Return the stored records that a correction may be about. These are all records with the old
+    value, or else the records of the last message.
     """
     in_order = sorted(state.records, key=lambda record: record.order, reverse=True)
     if found.old is not None:
@@ -437,14 +446,14 @@ def _heard(chunk: Chunk) -> Mapping[int, Message]:
 
 
 def _before(seq: int, chunk: Chunk) -> Message | None:
-    """The user's message before."""
+    """Return the user's message before this one."""
     heard = _heard(chunk)
     earlier = [one for one in sorted(heard) if one < seq and heard[one].role == "user"]
     return heard[earlier[-1]] if earlier else None
 
 
 def _asked(seq: int, chunk: Chunk) -> bool:
-    """Whether the message right before is a question by the assistant."""
+    """Return whether the message right before is a question by the assistant."""
     heard = _heard(chunk)
     earlier = [one for one in sorted(heard) if one < seq]
     if not earlier or heard[earlier[-1]].role == "user":
@@ -453,7 +462,7 @@ def _asked(seq: int, chunk: Chunk) -> bool:
 
 
 def _version(statement: Statement, record: Record, content: str) -> Statement:
-    """The statement as the next version of the record, with the corrected content."""
+    """Return the statement as the next version of the record, with the corrected content."""
     occurs_at, due_at = _times(content, statement, occurs_at=record.occurs_at, due_at=record.due_at)
     return replace(
         statement,

@@ -1,4 +1,4 @@
-"""Finds the known statement that a new one repeats, replaces or ends, where no rule tells it.
+"""Finds the known statement that a new one repeats, replaces or ends, if no rule decides it.
 Learned weights decide, and only a clear decision counts.
 """
 
@@ -21,8 +21,8 @@ from palimpsest.text.analyser import words
 
 READ: Final = frozenset({"fact", "event"})
 MOST_COMPARED = 24
-"""How many known statements a new one is compared with: those that share a word with it, then the
-newest ones.
+"""How many known statements a new one is compared with. Statements that share a word with it come
+first, then the newest ones.
 """
 MOST_NEWEST = 8
 
@@ -47,8 +47,9 @@ def related(
     new: Statement, known: Sequence[Record], *, may_repeat: bool, states: bool = True
 ) -> Related | None:
     """Return the known statement that a new statement concerns, or None if it clearly concerns
-    none. The known statements are given newest first. A new statement that `states` nothing by
-    itself must concern a known one more clearly. So must a new day or number, which rules read.
+    none. The known statements are given newest first. If a new statement `states` nothing by
+    itself, the concern must be clearer. The same applies to a new day or number, because rules read
+    these.
     """
     may_change = learned().may_change(new.content)
     if new.type not in READ or not (may_change or may_repeat) or _has_its_topic(new, known):
@@ -68,14 +69,16 @@ def related(
 
 
 def _has_its_topic(new: Statement, known: Sequence[Record]) -> bool:
-    """Whether the new statement's topic has a value already. It then concerns that value alone."""
+    """Return whether the new statement's topic has a value already. The new statement then concerns
+    only that value.
+    """
     key = new.topic_key
     return key is not None and any(one.topic_key == key for one in known)
 
 
 def _may_be_one(new: Statement, known: Record) -> bool:
-    """Whether two statements may say the same: their topics are not known to be different, and they
-    don't differ in one word alone ("I can't eat soy" and "I can't eat gluten").
+    """Return whether two statements may say the same. They may not if their topics are known to be
+    different, or if they differ in a single word ("I can't eat soy" and "I can't eat gluten").
     """
     keys = {new.topic_key, known.topic_key}
     is_of_one = None in keys or len(keys) == 1 or is_of_one_slot(new.content, known.content)
@@ -83,8 +86,8 @@ def _may_be_one(new: Statement, known: Record) -> bool:
 
 
 def _has_another_word(ours: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Whether two texts have the same words in the same places, except a single word with another
-    meaning.
+    """Return whether two texts have the same words in the same places, except for a single word
+    with another meaning.
     """
     if len(ours) != len(theirs):
         return False
@@ -93,7 +96,9 @@ def _has_another_word(ours: Sequence[str], theirs: Sequence[str]) -> bool:
 
 
 def _changed(likely: Likely, content: str) -> float:
-    """How likely a change is. If the rules read an end in the content, they know what it ends."""
+    """Return how likely a change is. If the rules read an end in the content, the rules also say
+    what it ends.
+    """
     return likely.replaces if ends_of(content) else likely.changes
 
 
@@ -102,7 +107,7 @@ def _kind(likely: Likely) -> Kind:
 
 
 def compared(new: Statement, known: Sequence[Record]) -> Iterable[int]:
-    """The places of the known statements that are compared with the new one."""
+    """Return the places of the known statements that are compared with the new one."""
     named = naming(new.content)
     places = [
         place
@@ -114,7 +119,9 @@ def compared(new: Statement, known: Sequence[Record]) -> Iterable[int]:
 
 
 def _is_of_one_message(new: Statement, known: Record) -> bool:
-    """Whether both were said in one message. What one message says is true at once."""
+    """Return whether both were said in one message. All statements of one message are true at the
+    same time.
+    """
     mine, theirs = new.source, known.source
     return mine.session == theirs.session and not set(mine.seqs).isdisjoint(theirs.seqs)
 

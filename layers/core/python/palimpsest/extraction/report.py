@@ -58,7 +58,7 @@ class ReportExtraction:
     memories: Memories
 
     def __call__(self, job: Job) -> ExtractionReport:
-        """The report of an extract job: the sum of the ledger's lines in its range. Raises
+        """Return the report of an extract job: the sum of the ledger's lines in its range. Raises
         `Unavailable`.
         """
         scope = user_of(job)
@@ -72,21 +72,21 @@ class ReportExtraction:
         )
 
     def through(self, scope: UserScope, session: str) -> int:
-        """The number of the last message of a session that was extracted; 0 if none was. Raises
-        `Unavailable`.
+        """Return the number of the last message of a session that was extracted; 0 if none was.
+        Raises `Unavailable`.
         """
         return self.memories.progress(scope, session).through
 
     def shown(self, job: Job) -> Job:
-        """The job in the state to show. Raises `Unavailable`."""
+        """Return the job in the state to show. Raises `Unavailable`."""
         if (job.kind, job.state) != ("extract", "failed"):
             return job
         return replace(job, state=_state(job, self.memories.progress(user_of(job), job.session)))
 
 
 def _state(job: Job, progress: Progress) -> JobState:
-    """The state to show. A failed job is done once another job has extracted the messages that it
-    had parked.
+    """Return the state to show. A failed job is done once another job has extracted the messages
+    that it had parked.
     """
     is_covered = progress.through >= job.last and not parked_within(
         progress.parked, job.first, job.last
@@ -112,7 +112,7 @@ def _ledger(lines: Sequence[ChunkLine]) -> ExtractionLedger:
 
 
 def spent_of(usages: Iterable[Mapping[str, int]]) -> Spent:
-    """The sum of the usage of model calls. It has no cost if a price is not known."""
+    """Return the sum of the usage of model calls. It has no cost if a price is not known."""
     total: Counter[str] = Counter()
     is_priced = True
     for usage in usages:

@@ -1,5 +1,5 @@
-"""Finds the topics that a finding may rest on: topics that a model names, or that its kind or its
-relations show.
+"""Finds the topics that a finding may rest on. A model names them, or they follow from the
+finding's kind or relations.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ PEOPLE = frozenset({"person", "people", "human"})
 
 
 def dependent_of(finding: Finding) -> Dependent:
-    """The topics that the finding may rest on, without its own topic. Without a model, only facts
-    of the user rest on others.
+    """Return the topics that the finding may rest on, without its own topic. Without a model, only
+    facts of the user rest on others.
     """
     own = topic_key(finding.topic) if finding.topic else None
     of_speaker = f"{finding.speaker} " if finding.speaker else ""
@@ -36,8 +36,8 @@ def _by_kind(finding: Finding) -> tuple[str, ...]:
 
 
 def _by_relations(finding: Finding) -> tuple[str, ...]:
-    """All topics of grounds if the finding relates a thing of the user to a place or company,
-    because these may be the value of a ground.
+    """Return all topics of grounds if the finding relates a thing of the user to a place or
+    company, because the place or company may be the value of a ground.
     """
     for relation in finding.relations:
         is_of_a_thing = relation.start.casefold() not in USER_NAMES

@@ -20,8 +20,8 @@ MAX_BUFFER_TURNS = 5
 
 @dataclass(frozen=True, slots=True)
 class Requested:
-    """The job that extracts the newest messages (None: there never were any to extract). `armed`:
-    this call created it.
+    """The result of a request to extract: the job that extracts the newest messages (None: there
+    never were any), and whether this call created it (`armed`).
     """
 
     job_id: str | None
@@ -37,9 +37,9 @@ class RequestExtraction:
     def __call__(
         self, scope: SessionScope, *, if_needed: bool = False, max_buffer_turns: int | None = None
     ) -> Requested:
-        """Create a job for the messages that no job has, if there are any. With `if_needed`, only
-        if at least `max_buffer_turns` whole turns wait (default: the session's own number). Raises
-        `NotFound`, `Unavailable`.
+        """Create a job for the messages that no job covers, if there are any. With `if_needed`,
+        create it only if at least `max_buffer_turns` whole turns wait (default: the session's own
+        number). Raises `NotFound`, `Unavailable`.
         """
 
         def attempt() -> Requested:

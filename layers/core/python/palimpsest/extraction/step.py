@@ -36,7 +36,8 @@ from palimpsest.graph.manage import GraphLimit
 from palimpsest.graph.read import ReadGraph
 from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.steps import counting
+from palimpsest.jobs.ports import KeepsCalls
+from palimpsest.jobs.steps import counting, no_calls_kept
 from palimpsest.memory.burials import Buried, States, states_nothing
 from palimpsest.memory.ended import EndOfTopic
 from palimpsest.memory.filters import MemoryFilter
@@ -88,6 +89,7 @@ class ExtractChunk:
     graph: ReadGraph
     limit: GraphLimit
     states: States = states_nothing
+    keeps_calls: KeepsCalls = no_calls_kept
 
     def __call__(self, notice: JobNotice) -> None:
         """Do the step of the job that the notice names. It is safe to repeat: a job that has ended,
@@ -137,7 +139,9 @@ class ExtractChunk:
         if not chunk.messages:
             return _StepFindings(at.turn, chunk, Extraction((), chunk.last, "pattern"), (), {})
         limited = deadline.limited(extraction_seconds(at.settings))
-        with counting(self.steps.jobs, job), paid_by(user_of(job)), limited:
+        user = user_of(job)
+        kept = self.keeps_calls(job, user)
+        with counting(self.steps.jobs, job), paid_by(user), limited, kept:
             extraction = self.extractor.extract(chunk, prompt=prompt, whole=at.turn.is_parked)
         owner = replace(_owner(job), names=names_of(self.remember.memories, user_of(job)).all)
         found = _checked_findings(at.turn, chunk, extraction, owner=owner, most=MOST_FINDINGS)
@@ -204,7 +208,7 @@ class ExtractChunk:
 
     def _without_buried(self, job: Job, findings: _StepFindings) -> _StepFindings:
         """The findings without statements of memories that the user deleted after they were
-        said.
+        said, and without earlier values of the topics of such memories.
         """
         if not findings.findings:
             return findings
@@ -215,13 +219,10 @@ class ExtractChunk:
         times = {m.seq: milliseconds(said_at(m)) for m in findings.chunk.messages}
 
         def is_buried(finding: Finding) -> bool:
-            return buried.holds(
-                finding.content,
-                topic=finding.topic,
-                subject=finding.subject,
-                quote=finding.quote,
-                at=max(times[seq] for seq in finding.seqs),
-            )
+            said, at = finding.content, max(times[seq] for seq in finding.seqs)
+            about = {"topic": finding.topic, "subject": finding.subject}
+            is_said = buried.holds(said, quote=finding.quote, at=at, **about)
+            return is_said or buried.is_outdated(said, at=at, **about)
 
         left = tuple(finding for finding in findings.findings if not is_buried(finding))
         gone = len(findings.findings) - len(left)

@@ -39,8 +39,8 @@ class Timing:
 
 
 def timed(finding: Finding, *, at: date) -> Timing:
-    """The finding with its time, counted from the day on which it was said. A plan for a later day
-    is stored as an event. Its topic changes when somebody says that it has happened.
+    """Return the finding with its time, counted from the day on which it was said. A plan for a
+    later day is stored as an event. Its topic changes when somebody says that it has happened.
     """
     if finding.type == "instruction":
         return Timing(finding)
@@ -59,11 +59,11 @@ def timed(finding: Finding, *, at: date) -> Timing:
 
 
 def _given(finding: Finding) -> Moment | None:
-    """The time that a model gives."""
+    """Return the time that a model gives."""
     for text, is_limit in ((finding.due_at, True), (finding.occurs_at, False)):
-        found = _DAY.match(text or "")
+        match = _DAY.match(text or "")
         try:
-            day = date.fromisoformat(found[0]) if found else None
+            day = date.fromisoformat(match[0]) if match else None
         except ValueError:
             continue
         if day is not None:

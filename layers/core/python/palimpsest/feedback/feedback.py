@@ -67,14 +67,16 @@ class GiveFeedback:
             known, changed = until_committed(rate, clock=self.clock)
             rated += known
             new += changed
-        opened = self._opened(scope, recall, [each for each in wrong if each in rated], missing)
+        opened = self._opened(
+            scope, recall, [memory for memory in wrong if memory in rated], missing
+        )
         self.reviews.open(scope, opened, epoch=epoch)
         new["feedback_missing"] = int(missing is not None)
         self._count(scope, new)
         return Feedback(
             counted=tuple(rated),
-            ignored=tuple(each for each in opinions if each not in set(rated)),
-            reviews=tuple(each.id for each in opened),
+            ignored=tuple(opinion for opinion in opinions if opinion not in set(rated)),
+            reviews=tuple(review.id for review in opened),
         )
 
     def _rate(
@@ -82,30 +84,30 @@ class GiveFeedback:
     ) -> tuple[list[str], Counter[str]]:
         """Store opinions. Return the ids of the rated records, and how many opinions are new."""
         epoch = self.memories.user(scope).epoch
-        found = self.memories.records(scope, list(opinions))
+        records = self.memories.records(scope, list(opinions))
         changed = [
             after
-            for record in found
+            for record in records
             if (after := with_opinion(record, recall=recall, is_useful=opinions[record.id]))
             != record
         ]
         if changed:
             self.memories.commit(scope, MemoryCommit(epoch=epoch, changed=tuple(changed)))
         new = Counter(COUNT[opinions[record.id]] for record in changed)
-        return [record.id for record in found], new
+        return [record.id for record in records], new
 
     def _opened(
         self, scope: UserScope, recall: str, wrong: Sequence[str], missing: str | None
     ) -> list[Review]:
         at = milliseconds(self.clock.now())
         opened = [
-            Review(review_id(recall, each), scope.user, "wrong", recall, at, memory=each)
-            for each in dict.fromkeys(wrong)
+            Review(review_id(recall, memory), scope.user, "wrong", recall, at, memory=memory)
+            for memory in dict.fromkeys(wrong)
         ]
         if missing is not None:
-            said = masked(missing)
-            name = review_id(recall, said)
-            opened.append(Review(name, scope.user, "missing", recall, at, missing=said))
+            text = masked(missing)
+            name = review_id(recall, text)
+            opened.append(Review(name, scope.user, "missing", recall, at, missing=text))
         return opened
 
     def _count(self, scope: UserScope, new: Counter[str]) -> None:

@@ -72,13 +72,13 @@ class Reviews:
         prefix = _of_tenant(scope) if user is None else _of_user(scope.user(user))
         keys = list(islice(self.blobs.keys(prefix, first=after or ""), limit + 1))
         page = keys[:limit]
-        found = [
+        reviews = [
             review
             for name, of_user in groupby(page, key=lambda key: _user_of(scope, key))
             for review in self._with_records(scope.user(name), list(of_user))
         ]
         more = page[-1].removeprefix(prefix) if len(keys) > limit else None
-        return tuple(found), more
+        return tuple(reviews), more
 
     def close(self, scope: UserScope, review_id: str) -> None:
         """Close a review. Raises `NotFound` (`review_not_found`) and `Unavailable`."""
@@ -91,14 +91,14 @@ class Reviews:
         epoch = self.memories.user(scope).epoch
         present = [key for key in keys if key.startswith(_of_epoch(scope, epoch))]
         reviews = [review for key in present if (review := self._read(key)) is not None]
-        ids = [each.memory for each in reviews if each.memory is not None]
+        ids = [review.memory for review in reviews if review.memory is not None]
         records: Mapping[str, Record] = {
             record.id: record for record in self.memories.records(scope, ids)
         }
         return [
-            OpenReview(each, records.get(each.memory or ""))
-            for each in reviews
-            if each.memory is None or each.memory in records
+            OpenReview(review, records.get(review.memory or ""))
+            for review in reviews
+            if review.memory is None or review.memory in records
         ]
 
     def _read(self, key: str) -> Review | None:

@@ -35,9 +35,8 @@ def drawn_from(found: Sequence[tuple[Statement, Relation]], graph: Graph, *, use
     """Return the statements that store the relations. Each relation's statements have the source
     and time of the statement that it came with. Its entities come first, then its relationship.
 
-    A name stands for the entity of the graph with this type and name. If there is none, it stands
-    for the only entity with this name. An entity or relationship that is already stored keeps its
-    properties.
+    A name is the entity of the graph with this type and name. If there is none, it is the only
+    entity with this name. An entity or relationship that is already stored keeps its properties.
     """
     meant = _Meant(graph, user)
     made: dict[tuple[str, str], Statement] = {}
@@ -82,7 +81,7 @@ def _edge(relation: Relation, start: Entity, end: Entity, graph: Graph) -> Relat
 
 @dataclass(slots=True)
 class _Meant:
-    """Finds the entity that a name stands for. Within a chunk, a name always stands for the same
+    """Finds the entity that a name refers to. Within a chunk, a name always refers to the same
     entity.
     """
 

@@ -21,8 +21,9 @@ def unified(stored: Iterable[Entity]) -> tuple[list[Entity], Names]:
     is listed under an id that was made from its name. Of two ids of the same kind, the
     alphabetically first counts.
 
-    The properties of the parts are joined, and of two values the later one counts. The entity began
-    with the first of its parts. It has ended if all of its parts have.
+    The properties of the parts are joined. If two parts have different values of a property, the
+    later value counts. The entity began with the first of its parts. It has ended if all of its
+    parts have.
     """
     groups: dict[tuple[str, str], list[Entity]] = defaultdict(list)
     for entity in stored:
@@ -74,7 +75,7 @@ def stored_id(graph: Graph, start: str, kind: str, end: str | None) -> str:
     Without `end`, the id is that of the only relationship of this type from `start`.
     """
     ends = (None,) if end is None else graph.names.every(end)
-    made = [relationship_id(one, kind, other) for one in graph.names.every(start) for other in ends]
+    made = [relationship_id(own, kind, other) for own in graph.names.every(start) for other in ends]
     return next((name for name in made if name in graph.relationships), made[0])
 
 

@@ -54,8 +54,8 @@ class GraphLimit:
 
         Raises `Conflict` (`too_many_entities`, `too_many_relationships`) if there is no room.
         """
-        for each in self._each():
-            commit = each.guarded(scope, commit)
+        for limit in self._each():
+            commit = limit.guarded(scope, commit)
         return commit
 
     def _each(self) -> Iterator[AtMost]:
@@ -93,8 +93,10 @@ class ManageGraph:
         Raises errors before anything is written: `Unprocessable` for a reserved type and for an end
         before the beginning, and `Conflict` (`too_many_entities`).
         """
-        for number, one in enumerate(given):
-            if one.type == PREFERENCE_TYPE or (one.type == USER_TYPE) != (one.id == scope.user):
+        for number, entity in enumerate(given):
+            if entity.type == PREFERENCE_TYPE or (entity.type == USER_TYPE) != (
+                entity.id == scope.user
+            ):
                 message = (
                     "User is the type of the user's own id alone, Preference that of preferences"
                 )
@@ -102,8 +104,8 @@ class ManageGraph:
         self._check_times(given, "entities")
         given = self._under_stored_ids(scope, given)
         return [
-            (entity_of(one.record), one.outcome)
-            for one in self._put(scope, given, agent=agent, once=once)
+            (entity_of(outcome.record), outcome.outcome)
+            for outcome in self._put(scope, given, agent=agent, once=once)
         ]
 
     def _under_stored_ids(self, scope: UserScope, entities: Sequence[Entity]) -> Sequence[Entity]:
@@ -127,7 +129,7 @@ class ManageGraph:
             for entity in entities
             if topic_of("entity", entity.id) in new
         }
-        return [replace(one, id=known.get(one.id) or one.id) for one in entities]
+        return [replace(entity, id=known.get(entity.id) or entity.id) for entity in entities]
 
     def put_relationships(
         self,
@@ -144,8 +146,8 @@ class ManageGraph:
         before the beginning) and `Conflict` (`too_many_relationships`).
         """
         graph = self.read(scope)
-        for number, one in enumerate(given):
-            for name, end in (("from", one.start), ("to", one.end)):
+        for number, relationship in enumerate(given):
+            for name, end in (("from", relationship.start), ("to", relationship.end)):
                 if end != scope.user and graph.names.id_of(end) not in graph.entities:
                     raise _refused(
                         f"relationships.{number}.{name}",
@@ -155,8 +157,8 @@ class ManageGraph:
         self._check_times(given, "relationships")
         given = [with_stored_ids(thing, graph) for thing in given]
         return [
-            (relationship_of(one.record), one.outcome)
-            for one in self._put(scope, given, agent=agent, once=once)
+            (relationship_of(outcome.record), outcome.outcome)
+            for outcome in self._put(scope, given, agent=agent, once=once)
         ]
 
     def _check_times(self, things: Sequence[Entity | Relationship], what: str) -> None:
@@ -229,12 +231,12 @@ class ManageGraph:
         def attempt() -> Record:
             records = [self._stored(scope, kind, name) for name in stored]
             before = [read(record) for record in records]
-            after = [_with(each, changes) for each in before]
+            after = [_with(thing, changes) for thing in before]
             _check_end(before, changes)
             if after == before:
                 return records[0]
             agents = [record.agent for record in records]
-            statements = [_now(each, agent) for each, agent in zip(after, agents, strict=True)]
+            statements = [_now(thing, agent) for thing, agent in zip(after, agents, strict=True)]
             prepared = self.remember.prepared(scope, statements)
             topics = [topic_of(kind, name) for name in stored]
             pointers = self.memories.pointers(scope, topics)
@@ -264,7 +266,7 @@ class ManageGraph:
             }
             return [
                 *(topic_of("relationship", end) for end in sorted(ends)),
-                *(topic_of("entity", each) for each in stored),
+                *(topic_of("entity", thing) for thing in stored),
             ]
 
         self._remove(scope, "entity", name, topics)
@@ -322,17 +324,21 @@ class ManageGraph:
     def _stored(self, scope: UserScope, kind: GraphType, name: str) -> Record:
         topic = topic_of(kind, name)
         pointer = self.memories.pointers(scope, [topic]).get(topic)
-        found = self.memories.records(scope, [pointer.record]) if pointer and pointer.record else ()
-        if not found or is_expired(found[0], now=seconds(self.clock.now())):
+        records = (
+            self.memories.records(scope, [pointer.record]) if pointer and pointer.record else ()
+        )
+        if not records or is_expired(records[0], now=seconds(self.clock.now())):
             raise _missing(kind)
-        return found[0]
+        return records[0]
 
 
 def _with(thing: Entity | Relationship, changes: Mapping[str, Any]) -> Entity | Relationship:
     fields = dict(changes)
-    given = fields.pop("properties", {})
+    properties = fields.pop("properties", {})
     merged = {
-        name: value for name, value in {**thing.properties, **given}.items() if value is not None
+        name: value
+        for name, value in {**thing.properties, **properties}.items()
+        if value is not None
     }
     return replace(thing, **fields, properties=merged)
 

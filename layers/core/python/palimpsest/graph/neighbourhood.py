@@ -84,22 +84,22 @@ def around(graph: Graph, part: GraphPart, *, most: int) -> Around:
     most `most` nodes besides the start.
     """
     ways = _ways(graph.edges, part)
-    found, edge_ids, reached = {part.start: 0}, dict[str, Relationship](), [part.start]
+    distances, edge_ids, reached = {part.start: 0}, dict[str, Relationship](), [part.start]
     is_whole = True
     for distance in range(1, part.depth + 1):
         following: list[str] = []
         for here in reached:
             for edge, there in ways[here]:
-                if there not in found:
-                    if len(found) > most:
+                if there not in distances:
+                    if len(distances) > most:
                         is_whole = False
                         continue
-                    found[there] = distance
+                    distances[there] = distance
                     following.append(there)
                 edge_ids[edge.id] = edge
         reached = following
     nodes = tuple(
-        (graph.nodes[name], distance) for name, distance in found.items() if name != part.start
+        (graph.nodes[name], distance) for name, distance in distances.items() if name != part.start
     )
     return Around(nodes, tuple(edge_ids.values()), is_whole)
 

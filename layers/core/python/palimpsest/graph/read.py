@@ -38,7 +38,7 @@ from palimpsest.memory.record import GRAPH, Record
 from palimpsest.scope import UserScope
 
 MAX_CACHED = 60_000  # records in a process
-AT_ONCE = 100
+AT_ONCE = 100  # records that one read of the store returns
 PREFIXES = (topic_of("entity", ""), topic_of("relationship", ""), TOPICS)
 
 
@@ -63,7 +63,7 @@ class ReadGraph:
         self._lock = threading.Lock()
 
     def __call__(self, scope: UserScope) -> Graph:
-        """The user's graph as it is stored now. Raises `Unavailable`."""
+        """Return the user's graph as it is stored now. Raises `Unavailable`."""
         user, now = self._memories.user(scope), milliseconds(self._clock.now())
         with self._lock:
             cached = self._cache.get(scope)
@@ -160,7 +160,7 @@ def _graph(records: Iterable[Record], *, user: str, now: int) -> Graph:
     merged, names = unified(map(entity_of, as_written))
     entities = {each.id: each for each in sorted(merged, key=lambda entity: entity.id)}
     edges_stored = (between(relationship_of(record), names) for record in by_type["relationship"])
-    relationships = {each.id: each for each in edges_stored}
+    relationships = {relationship.id: relationship for relationship in edges_stored}
     nodes = {user: Entity(user, USER_TYPE, user)}
     nodes |= {each.id: each for each in entities.values() if _is_before(now, each.valid_to)}
     edges = [
@@ -175,7 +175,7 @@ def _graph(records: Iterable[Record], *, user: str, now: int) -> Graph:
             Relationship(node.id, PREFERS, user, node.id, {}, record.valid_from, record=record.id)
         )
     ends = [each.valid_to for each in entities.values()] + [
-        each.valid_to for each in relationships.values()
+        relationship.valid_to for relationship in relationships.values()
     ]
     ends += [
         each.expires_at and each.expires_at * 1000 for some in by_type.values() for each in some
@@ -243,9 +243,9 @@ class QueryGraph:
         `missing_parameter`, `query_stopped`, `no_graph_engine`), `NotFound` if the part's entity is
         unknown, `Conflict` for a graph that is too large, and `Unavailable`.
         """
-        asked = self.engine.read(text)
-        given = {USER: scope.user, **(parameters or {})}
-        if missing := sorted(asked.parameters - given.keys()):
+        query = self.engine.read(text)
+        values = {USER: scope.user, **(parameters or {})}
+        if missing := sorted(query.parameters - values.keys()):
             errors = (FieldError(f"parameters.{missing[0]}", "is missing"),)
             raise Unprocessable(
                 "The query has a parameter without a value.",
@@ -257,8 +257,8 @@ class QueryGraph:
             if part is None
             else self._part(scope, part)
         )
-        used = {name: value for name, value in given.items() if name in asked.parameters}
-        return self.engine.query(scope, graph, asked, used, limits=limits or GraphLimits())
+        used = {name: value for name, value in values.items() if name in query.parameters}
+        return self.engine.query(scope, graph, query, used, limits=limits or GraphLimits())
 
     def _part(self, scope: UserScope, part: GraphPart) -> Graph:
         most = self.engine.most
@@ -266,8 +266,10 @@ class QueryGraph:
         part = replace(part, start=graph.names.id_of(part.start))
         if part.start not in graph.nodes:
             raise NotFound("There is no such entity.", code="entity_not_found")
-        found = around(graph, part, most=most)
+        surroundings = around(graph, part, most=most)
         nodes = {part.start: graph.nodes[part.start]}
-        nodes |= {entity.id: entity for entity, _ in found.nodes}
-        check_sizes(len(nodes) if found.is_whole else most + 1, len(found.edges), most=most)
-        return Graph(nodes=nodes, edges=found.edges)
+        nodes |= {entity.id: entity for entity, _ in surroundings.nodes}
+        check_sizes(
+            len(nodes) if surroundings.is_whole else most + 1, len(surroundings.edges), most=most
+        )
+        return Graph(nodes=nodes, edges=surroundings.edges)

@@ -81,8 +81,8 @@ class Relationship:
 @dataclass(frozen=True, slots=True)
 class Relation:
     """A relationship that messages state between two people or things, which are given by name. The
-    name `user` stands for the user. If `single` is true, only one relationship of this type can be
-    valid at a time.
+    name `user` means the user. If `single` is true, only one relationship of this type can be valid
+    at a time.
     """
 
     start: str
@@ -126,7 +126,7 @@ def statement_of(
         "valid_to": thing.valid_to,
         "since": thing.since,
     }
-    said = (
+    line = (
         f"{thing.name} ({thing.type})"
         if isinstance(thing, Entity)
         else f"{thing.start} {thing.type} {thing.end}"
@@ -134,7 +134,7 @@ def statement_of(
     more = json.dumps([data["properties"], thing.valid_to], ensure_ascii=False, sort_keys=True)
     return Statement(
         type=kind,
-        content=f"{said} {more}"[:MAX_CONTENT],
+        content=f"{line} {more}"[:MAX_CONTENT],
         topic=topic_of(kind, thing.id),
         subject=thing.name[:80] if isinstance(thing, Entity) else None,
         importance=IMPORTANCE,
@@ -158,7 +158,7 @@ def is_sound(record: Record) -> bool:
     properties, times = data.get("properties", {}), (data.get("valid_to"), data.get("since"))
     named = [data.get(name) for name in ("type", *(("name",) if is_entity else ("start", "end")))]
     return (
-        all(isinstance(each, str) and each for each in named)
+        all(isinstance(text, str) and text for text in named)
         and re.fullmatch(ENTITY_TYPE if is_entity else RELATIONSHIP_TYPE, data["type"]) is not None
         and data["type"] != PREFERENCE_TYPE
         and isinstance(properties, Mapping)

@@ -11,7 +11,9 @@ from palimpsest.jobs.payloads import Payload
 MAX_TRIES = 4
 """A job has failed after this many failed tries at it."""
 
-LONGEST_DELAY = 300  # seconds until a failed job is started again
+FIRST_DELAY, LONGEST_DELAY = 60, 300  # seconds until a failed job is started again
+FIRST_ATTEMPTS = 20
+"""So many attempts follow each other soon. With their tries, they take about an hour."""
 
 
 def next_step(
@@ -33,8 +35,8 @@ def another_attempt(
     job: Job, *, parent: str | None = None, first: int | None = None, now: int
 ) -> Job:
     """Return a new job that does the same work from message `first` on, because the job failed or
-    its queue message was lost. With `parent`, the new job is a step of that job. Without it, it
-    stands on its own.
+    its queue message was lost. With `parent`, the new job is a step of that job. Without it, it is
+    a job by itself.
     """
     attempt = job.attempt + 1
     again = (
@@ -52,20 +54,21 @@ def newest_attempt(job: Job, read: Callable[[str], Job | None]) -> Job:
     read.
     """
     newest, missing = job, 1
-    while (found := read(_attempt_id(job.id, missing))) is not None:
-        newest, missing = found, 2 * missing
+    while (later := read(_attempt_id(job.id, missing))) is not None:
+        newest, missing = later, 2 * missing
     while missing - newest.attempt > 1:
         middle = (newest.attempt + missing) // 2
-        found = read(_attempt_id(job.id, middle))
-        newest, missing = (newest, middle) if found is None else (found, missing)
+        later = read(_attempt_id(job.id, middle))
+        newest, missing = (newest, middle) if later is None else (later, missing)
     return newest
 
 
 def retry_delay(attempts: int) -> int:
-    """Return how many seconds to wait before failed work is done again: min(5 min, 1 min x
-    2^attempts). So all work is done within ten minutes after a failed model or store works again.
+    """Return how many seconds to wait before failed work is done again: a minute in the first hour,
+    then five. So work is done within three minutes after a short failure of a model or store has
+    ended, and within ten minutes after a long one.
     """
-    return int(min(LONGEST_DELAY, 60 * 2 ** min(attempts, 10)))
+    return FIRST_DELAY if attempts < FIRST_ATTEMPTS else LONGEST_DELAY
 
 
 def _attempt_id(of: str, attempt: int) -> str:

@@ -39,8 +39,8 @@ UNKNOWN_FIELD = "unexpected_keyword_argument"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListPayload(Payload):
-    """How far a job has walked through a list: how many entries it has removed so far, in how many
-    messages it has hidden words, and where the next page begins.
+    """The progress of a job on a list: how many entries it has removed so far, in how many messages
+    it has hidden words, and where the next page begins.
     """
 
     forgotten: int = 0
@@ -61,7 +61,7 @@ class NewerPayload(Payload):
 
 
 def as_stored(payload: Payload) -> dict[str, Any]:
-    """The payload as a JSON object, without fields at their defaults.
+    """Return the payload as a JSON object, without fields at their defaults.
 
     Raises `DamagedJob` if a value does not have the form of its field, because `from_stored` could
     not read it.
@@ -86,8 +86,8 @@ def from_stored(stored: Mapping[str, Any], *, expected: type[Payload]) -> Payloa
     try:
         return _adapter(expected).validate_python(stored)
     except ValidationError as error:
-        found = {each["type"] for each in error.errors(include_url=False)}
-        return NewerPayload() if found == {UNKNOWN_FIELD} else DamagedPayload()
+        kinds = {fault["type"] for fault in error.errors(include_url=False)}
+        return NewerPayload() if kinds == {UNKNOWN_FIELD} else DamagedPayload()
 
 
 _ADAPTERS: dict[type[Payload], TypeAdapter[Payload]] = {}

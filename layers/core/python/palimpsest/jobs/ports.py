@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,6 +11,9 @@ from palimpsest.jobs.events import Changed, Happened, JobNotice
 from palimpsest.jobs.job import Job, JobState
 from palimpsest.jobs.kinds import Queue
 from palimpsest.scope import Scope, UserScope
+
+KeepsCalls = Callable[[Job, UserScope], AbstractContextManager[None]]
+"""Keeps the model calls of a block as calls of the job, which works on data of the user."""
 
 
 class Queues(Protocol):
@@ -20,7 +24,7 @@ class Queues(Protocol):
 
     def send_changes(self, changes: Sequence[Changed]) -> None:
         """Send each change to the indexer's queue, at least once and in any order. A change only
-        names the changed item. The indexer then reads the item's present state. Raises
+        names the changed item, because the indexer reads the item's present state. Raises
         `Unavailable` if any change could not be sent.
         """
 
@@ -55,7 +59,7 @@ class Shares(Protocol):
         """
 
     def leave(self, scope: Scope, queue: Queue, job_id: str) -> None:
-        """Count the job as not under way any more."""
+        """Count the job as no longer under way."""
 
     def under_way(self, scope: Scope, queue: Queue) -> frozenset[str]:
         """The ids of the jobs that are under way."""
@@ -148,8 +152,8 @@ class GivesUp(Protocol):
 
 
 class Hide(Protocol):
-    def __call__(self, receipt_handle: str, *, seconds: int) -> None:
-        """Make the queue deliver the message again after `seconds`."""
+    def __call__(self, *receipt_handles: str, seconds: int) -> None:
+        """Make the queue deliver the messages again after `seconds`. Raises `Unavailable`."""
 
 
 class Tries(Protocol):

@@ -1,105 +1,38 @@
-"""Runs the steps of jobs. This module routes each job to its handler, walks through lists page by
-page, waits, gives up and restarts.
+"""The steps of jobs that work through a list. A step walks page by page, starts the next step, ends
+the job, gives up and starts again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from palimpsest.clock import Clock, seconds
-from palimpsest.errors import CommitLost, Conflict, DamagedJob, ModelFailed, NotFound, Unavailable
+from palimpsest.errors import CommitLost, ModelFailed, Unavailable
 from palimpsest.jobs.attempts import another_attempt, next_step, retry_delay
 from palimpsest.jobs.events import JobNotice, Removed
-from palimpsest.jobs.job import ERASED, STUCK, UNHEARD_SECONDS, Job, JobState
-from palimpsest.jobs.kinds import KINDS, Family, JobKind
+from palimpsest.jobs.job import ERASED, STUCK, Job, JobState
 from palimpsest.jobs.payloads import ListPayload, Payload
-from palimpsest.jobs.ports import GivesUp, Hide, Jobs, Queues, Tries
-from palimpsest.retry import until_committed
-from palimpsest.scope import Scope
-
-Step = Callable[[JobNotice], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Handling:
-    """The handler of one kind of job. `step` does a step, and `give_up` is called after the last
-    attempt at a step has failed.
-    """
-
-    step: Step
-    give_up: GivesUp
-
-
-@dataclass(frozen=True, slots=True)
-class CountedTries:
-    """Counts tries in the stored job."""
-
-    jobs: Jobs
-    clock: Clock
-
-    def has_failed(self, notice: JobNotice) -> bool:
-        job = self._read(notice)
-        return job is not None and job.state == "failed"
-
-    def failed(self, notice: JobNotice) -> int:
-        job = self._read(notice)
-        return job.tries if job is not None else 0
-
-    def wait(self, notice: JobNotice, *, seconds: int) -> None:
-        job = self._read(notice)
-        if job is not None and not job.has_ended and job.due_at is not None:
-            delivered = self.clock.now() + timedelta(seconds=seconds)
-            due_at = int(delivered.timestamp()) + UNHEARD_SECONDS
-            self.jobs.settle(replace(job, tries=job.tries + 1), due_at=due_at, state=job.state)
-
-    def _read(self, notice: JobNotice) -> Job | None:
-        return self.jobs.get(Scope(notice.tenant), notice.job_id)
-
-
-@dataclass(frozen=True, slots=True)
-class Worker:
-    """The way in which a queue function handles a message. It does the `step`, handles a failure of
-    the step (`give_up`, `hide`, `tries`), and frees the job's place at the end.
-    """
-
-    step: Step
-    give_up: GivesUp
-    hide: Hide
-    tries: Tries
-    free_place: Step
-
-
-@dataclass(frozen=True, slots=True)
-class Router:
-    """Routes notices to the handler of their kind. Both methods raise `KeyError` for a kind without
-    a handler, so that its message reaches the dead-letter queue.
-    """
-
-    handlings: Mapping[JobKind, Handling]
-
-    def step(self, notice: JobNotice) -> None:
-        self.handlings[notice.kind].step(notice)
-
-    def give_up(self, notice: JobNotice, *, error: str) -> None:
-        self.handlings[notice.kind].give_up(notice, error=error)
-
+from palimpsest.jobs.ports import Jobs, Queues
+from palimpsest.scope import Scope, UserScope
 
 STEP = timedelta(seconds=50)
 """After this time a step starts the next one, because the function may run for 90 s."""
+
 WAIT, LOOKS = (
     1,
     3,
 )  # seconds, and how often a step looks whether the jobs that it started have ended
+
 MOST_STEPS = 1_000  # after that the job fails, and is started again later
 
 
 class PageDone(NamedTuple):
-    """The result of one page: how many entries it removed, the cursor of the next page (None: this
-    was the last), and in how many messages it hid words.
+    """The result of one page. `forgotten` is how many entries it removed, and `hidden` in how many
+    messages it hid words. `after` is the cursor of the next page (None if this was the last one).
     """
 
     forgotten: int
@@ -111,7 +44,9 @@ Page = Callable[[Job, str | None], PageDone | None]
 """Forgets one page of a list, which begins at a cursor. Returns None if the user was erased in the
 meantime.
 """
+
 IsOver = Callable[[Job], bool]
+
 Counted = Callable[[Job], Mapping[str, int]]
 
 
@@ -258,10 +193,6 @@ class UserSteps:
                     self.jobs.finish(done)
 
 
-FIRST_LOOK = 0.1  # seconds
-LONGEST_LOOK = 1.0
-
-
 @contextmanager
 def counting(jobs: Jobs, job: Job) -> Iterator[None]:
     """If a model call fails in this block, add its usage to the requested job (`job.root`)."""
@@ -273,26 +204,9 @@ def counting(jobs: Jobs, job: Job) -> Iterator[None]:
         raise
 
 
-@dataclass(frozen=True, slots=True)
-class ReadJob:
-    jobs: Jobs
-    clock: Clock
-
-    def __call__(self, scope: Scope, job_id: str, *, wait: float = 0) -> Job:
-        """Return the job once it has ended, or in its present state after `wait` seconds. Raises
-        `NotFound` (`job_not_found`).
-        """
-        deadline = self.clock.now() + timedelta(seconds=wait)
-        pause = FIRST_LOOK
-        while True:
-            job = self.jobs.get(scope, job_id)
-            if job is None:
-                raise NotFound("There is no such job.", code="job_not_found")
-            left = (deadline - self.clock.now()).total_seconds()
-            if job.has_ended or left <= 0:
-                return job
-            self.clock.sleep(min(pause, left))
-            pause = min(LONGEST_LOOK, pause * 1.5)
+def no_calls_kept(job: Job, user: UserScope) -> AbstractContextManager[None]:  # noqa: ARG001
+    """Keep no model calls. Implements `KeepsCalls`."""
+    return nullcontext()
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,42 +257,6 @@ class GiveUpStep:
         due_at = seconds(self.clock.now()) + retry_delay(job.attempt)
         with suppress(CommitLost):
             self.jobs.finish(replace(job, state="failed", error=error, due_at=due_at))
-
-
-Restart = Callable[[Job], str | None]
-"""Starts a failed or stuck job again and returns the new job's id. If nothing is left to do, it
-returns None or raises `NotFound` or `DamagedJob`.
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class RetryJob:
-    jobs: Jobs
-    restarts: Mapping[Family, Restart]
-    clock: Clock
-
-    def __call__(self, scope: Scope, job_id: str) -> str:
-        """Start a failed job again, and return the new job's id.
-
-        Raises `NotFound` (`job_not_found`), `Conflict` (`job_not_failed`, `nothing_to_retry`) and
-        `Unavailable`.
-        """
-        job = self.jobs.get(scope, job_id)
-        if job is None:
-            raise NotFound("There is no such job.", code="job_not_found")
-        if job.state != "failed":
-            raise Conflict("Only a failed job can be tried again.", code="job_not_failed")
-        new_id = until_committed(lambda: self._restart(job), clock=self.clock)
-        if new_id is None:
-            raise Conflict("This job has no work left.", code="nothing_to_retry")
-        return new_id
-
-    def _restart(self, job: Job) -> str | None:
-        restart = self.restarts.get(KINDS[job.kind].family) if job.kind in KINDS else None
-        try:
-            return None if restart is None else restart(job)
-        except (NotFound, DamagedJob):  # the job was deleted, or can't be read
-            return None
 
 
 def _receipt(forgotten: int, hidden: int) -> dict[str, int]:

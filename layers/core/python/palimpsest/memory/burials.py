@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from palimpsest.memory.distinct import BEGINNING, areas, distinct_words, named_terms, numbers
 from palimpsest.memory.record import KEYED, Record
+from palimpsest.memory.states import meanings, topics_of_one_value
 from palimpsest.memory.traces import Burial as Burial  # noqa: PLC0414 - given on
 from palimpsest.memory.traces import ComparedWords, OldStatement, says_the_same, tells_of
 from palimpsest.scope import UserScope
@@ -21,7 +22,7 @@ MOST_SAID = 40
 """The number of texts of one memory of which digests are kept."""
 
 WHOLE = 10**9
-"""A position after the end of every text."""
+"""A position that lies after the end of every text."""
 
 Ranges = tuple[tuple[int, int], ...]
 _EDGES = "\"'“”„«»‘’`*-–—•> \t"  # noqa: RUF001 - marks of many scripts
@@ -90,8 +91,11 @@ class Buried:
             {_digest(self.scope, term) for term in content_terms(content)},
             {_digest(self.scope, term[:BEGINNING]) for term in named_terms(content)},
         )
-        mine = {_digest(self.scope, one) for one in (about, *self._abouts(content))}
+        mine = self._digests((about, *self._abouts(content)))
         user = _digest(self.scope, "")
+        meant, subjects = self._digests(meanings(content)), self._subjects(content, about)
+        if any(meant & {*each.meanings} and each.subject in subjects for each in later):
+            return True
         # Whom a sentence is about is told by its form alone; a deleted dog may be "it" there.
         is_same = any(
             (each.subject in mine or each.subject != user) and says_the_same(each, topics, said_now)
@@ -99,20 +103,37 @@ class Buried:
         )
         return is_same or (at is not None and self._tells_of(later, content, about, said_now))
 
+    def is_outdated(
+        self, content: str, *, topic: str | None = None, subject: str | None = None, at: int
+    ) -> bool:
+        """Return whether a statement gives a value to the topic of a deleted memory, and was made
+        before that memory was last said. A topic of several values never makes it outdated.
+        """
+        later = [burial for burial in self.burials if at < min(burial.at, burial.stated)]
+        if not later:
+            return False
+        about = _subject(subject, self.scope)
+        mine = self._subjects(content, about)
+        topics = self._topics(content, topic, about) & self._digests(topics_of_one_value())
+        return any(topics & {*each.topics} and each.subject in mine for each in later)
+
+    def _subjects(self, content: str, about: str) -> set[str]:
+        """Return whom a statement is about. Its words tell it, if nobody else does."""
+        return self._digests({about} if about else {*self._abouts(content)} or {""})
+
     def _tells_of(
         self, burials: Sequence[Burial], content: str, about: str, said: ComparedWords
     ) -> bool:
         """Return whether an old statement has the words that tell a deleted memory from others, and
         is about the same person and area of life.
         """
-        mine = {about} if about else {*self._abouts(content)} or {""}
         told = OldStatement(
-            {_digest(self.scope, one) for one in mine},
+            self._subjects(content, about),
             {*said.whole, *self._digests(numbers(content))},
             said.begun,
             self._digests(areas(content)),
         )
-        return any(tells_of(each, told, user=_digest(self.scope, "")) for each in burials)
+        return any(tells_of(burial, told, user=_digest(self.scope, "")) for burial in burials)
 
     def _digests(self, terms: Iterable[str]) -> set[str]:
         return {_digest(self.scope, term) for term in terms}
@@ -199,6 +220,8 @@ def burial_of(
         abouts=tuple(sorted(mine._digests(found.subject))),  # noqa: SLF001
         areas=where,
         is_somebody=found.is_somebody,
+        meanings=tuple(sorted(mine._digests(meanings(record.content)))),  # noqa: SLF001
+        stated=max(each.valid_from for each in records),
     )
 
 

@@ -1,5 +1,5 @@
-"""Finds the words that tell one memory from another: the value of its topic, or the words that are
-not everyday words. An old sentence with these words says the same in another way.
+"""Finds the words that distinguish one memory from another: the value of its topic, or words that
+are not everyday words. An old sentence with these words says the same in another way.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ BEGINNING = 4
 beginning.
 """
 NAMING = ("named_", "boss")
-"""Beginnings of topics whose value is the name of somebody, which is enough to know them by."""
+"""Beginnings of topics whose value is a name, which alone identifies what the memory is about."""
 
 NO_VALUES = ("count_", "age_")
-"""Beginnings of topics whose value, a small number, tells nothing by itself."""
+"""Beginnings of topics whose value is a small number, which alone identifies nothing."""
 
 LEAST_DIGITS = 3  # of a number that tells one memory from another
 _NUMBER = re.compile(r"\d(?:[\d.,' /-]{0,30}\d)?")
@@ -33,10 +33,10 @@ _WORD = re.compile(r"[^\W_][\w'’.-]*")  # noqa: RUF001 - marks of many scripts
 
 @dataclass(frozen=True, slots=True)
 class Distinct:
-    """The words that tell one memory from another: its names and numbers, and the beginnings of its
-    other words. `subject` has the words for the person whom it is about, if these are needed too:
-    "My sister lives in Kiel". If `is_somebody` is true, the names are those of a person or animal,
-    and any statement that has them is about them.
+    """The words that distinguish one memory from another: its names and numbers, and the beginnings
+    of its other words. `subject` has the words for the person whom it is about, if these are needed
+    too: "My sister lives in Kiel". If `is_somebody` is true, the names are those of a person or
+    animal, and any statement that has them is about them.
     """
 
     names: frozenset[str] = frozenset()
@@ -76,19 +76,19 @@ def _distinct(terms: Sequence[str], named: Collection[str]) -> Distinct:
 
 
 def _names_of_subject(content: str, subject: str) -> frozenset[str]:
-    """The names of the person whom a statement is about: "My husband Tom has cancer"."""
+    """Return the names of the person whom a statement is about: "My husband Tom has cancer"."""
     if not subject:
         return frozenset()
     pattern = rf"(?i:\b{re.escape(subject)}),? (?P<name>[A-ZÀ-Þ][\w'’-]*)"  # noqa: RUF001
-    found = re.search(pattern, content)
-    names = f"{subject} {found['name'] if found else ''}"
+    match = re.search(pattern, content)
+    names = f"{subject} {match['name'] if match else ''}"
     return frozenset(content_terms(names))
 
 
 def numbers(text: str) -> frozenset[str]:
     """Return the long numbers of a text without separators: "74,000" and "74000" are the same."""
     digits = (re.sub(r"\D", "", match[0]) for match in _NUMBER.finditer(text))
-    return frozenset(each for each in digits if len(each) >= LEAST_DIGITS)
+    return frozenset(digit for digit in digits if len(digit) >= LEAST_DIGITS)
 
 
 def named_terms(text: str) -> list[str]:

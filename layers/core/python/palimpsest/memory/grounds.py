@@ -54,8 +54,8 @@ def names_value_of(content: str, ground: str) -> bool:
 
 def values_in(ground: str) -> frozenset[str]:
     """Return the names in a fact, and the words after a preposition such as "in" or "at"."""
-    capitals = {found[0] for found in _CAPITAL.finditer(ground)}
-    values = {found["value"] for found in _after_preposition().finditer(ground)} | capitals
+    capitals = {match[0] for match in _CAPITAL.finditer(ground)}
+    values = {match["value"] for match in _after_preposition().finditer(ground)} | capitals
     return frozenset(
         value.casefold()
         for value in values

@@ -42,7 +42,7 @@ def is_own_name(
 
 
 def signing(user: str, names: Sequence[str]) -> str:
-    """Return the name that stands for the user. It is the id if that is a name, else the first
+    """Return the name of the user for a reader. It is the id if the id is a name, else the first
     known name.
     """
     return user if _ID_IS_A_NAME.fullmatch(user) or not names else names[0]
@@ -62,8 +62,8 @@ def about(name: str, content: str) -> str:
     """
     if name.casefold() in content.casefold():
         return content
-    found = _the_user().match(content)
-    return name + content[found.end() :] if found else f"{name}: {content}"
+    match = _the_user().match(content)
+    return name + content[match.end() :] if match else f"{name}: {content}"
 
 
 @cache
@@ -80,15 +80,15 @@ def introduced_in(text: str) -> tuple[str, ...]:
 
 def is_introduction(text: str) -> bool:
     """Return whether a text only says the speaker's name: "I'm Sarah."."""
-    found = _alone().fullmatch(text.strip())
-    return found is not None and not _no_name().fullmatch(found["name"].split()[0])
+    match = _alone().fullmatch(text.strip())
+    return match is not None and not _no_name().fullmatch(match["name"].split()[0])
 
 
 def _introductions(text: str) -> Iterator[str]:
     sure, likely = _patterns()
-    yield from (found["name"].rstrip("'’-") for found in sure.finditer(text))
-    for found in likely.finditer(text):
-        name = found["name"].rstrip("'’-")
+    yield from (match["name"].rstrip("'’-") for match in sure.finditer(text))
+    for match in likely.finditer(text):
+        name = match["name"].rstrip("'’-")
         if not _no_name().fullmatch(name.split()[0]):
             yield name
 

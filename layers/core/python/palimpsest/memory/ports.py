@@ -28,8 +28,8 @@ class UserState:
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """The pointer of a topic. It names the topic's current record (None: it was deleted or has
-    ended), and has the order of the topic's last statement.
+    """The pointer of a topic. It names the topic's current record, or None if that was deleted or
+    has ended. `order` is the order of the topic's last statement.
 
     `was` is the current record as it was read. `version` is the pointer's version as it was read,
     or 0 if there is no pointer yet. `ended` is the record that was current until the user said that
@@ -106,9 +106,9 @@ class MemoryCommit:
     """One transaction on a user's memory, no larger than `Memories.room` allows. It raises the
     user's version by one.
 
-    The transaction is lost in five cases: the user's epoch is not `epoch`; the id of a new record
-    exists; a changed or removed record, a pointer or the progress was written since it was read;
-    `job` exists; `finished` has ended. Changed records, pointers and progress hold their new values
+    The transaction is lost in five cases. The user's epoch is not `epoch`. The id of a new record
+    exists. A changed or removed record, a pointer or the progress was written since it was read.
+    `job` exists. `finished` has ended. Changed records, pointers and progress hold their new values
     and the version at which they were read. The store raises that version by one.
 
     `said` holds records that were said again, with the new time and source (`records.said_again`),

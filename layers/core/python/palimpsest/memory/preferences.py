@@ -70,7 +70,7 @@ class AtMost:
         return replace(commit, pointers=(*commit.pointers, moved))
 
 
-MOST_PREFERENCES = 500
+MOST_PREFERENCES = 500  # a context reads the newest, and a list reads all
 TOPICS = "preference:"
 """The prefix of the topic keys of preferences."""
 IMPORTANCE = 0.9  # as extraction rates core preferences

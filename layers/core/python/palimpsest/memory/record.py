@@ -39,9 +39,9 @@ MAX_CONTENT = 4_000  # characters of one record
 
 MAX_DATA = 16_384  # bytes of the JSON beside a content
 
-MAX_METADATA_TERMS = 64
+MAX_METADATA_TERMS = 64  # each is a term of the record's search document
 
-MAX_ALSO = 8
+MAX_ALSO = 8  # an item must not grow with every repetition
 
 USEFUL, WRONG = "+", "-"
 """The last characters of opinions."""

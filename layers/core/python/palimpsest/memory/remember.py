@@ -37,7 +37,7 @@ from palimpsest.retry import until_committed
 from palimpsest.scope import UserScope
 from palimpsest.tenants.ports import Tenants
 
-MAX_STATEMENTS = 30
+MAX_STATEMENTS = 30  # most of them then fit one transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,8 +212,8 @@ class Remember:
         return Prepared(made, decided.commit, Room.of(self.memories, scope, most=most))
 
     def decided(self, scope: UserScope, statements: Sequence[Statement]) -> Sequence[Remembered]:
-        """What becomes of each statement, without the changes that this needs. Nothing is written.
-        Raises `Unavailable`.
+        """Return the outcome of each statement, without the changes that it needs. Nothing is
+        written. Raises `Unavailable`.
         """
         return self._decided(scope, statements).made
 
@@ -271,7 +271,7 @@ class Remember:
         ends: Sequence[EndOfTopic],
         known: MemoryState,
     ) -> list[Record]:
-        """Return the records without a topic that get one here, because a statement replaces or
+        """Return the records that had no topic and get one now, because a statement replaces or
         ends them.
         """
         keys = {

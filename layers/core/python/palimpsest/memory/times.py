@@ -62,7 +62,7 @@ def moment_of(text: str, *, at: date) -> Moment | None:
 
 
 def _may_name_a_time(lower: str) -> bool:
-    """Whether a text in lower case has what every day, week, month or year has."""
+    """Return whether a text in lower case may name a day, week, month or year."""
     from palimpsest.text.dates import may_be_relative  # not at import: no turn needs them
 
     is_named = _DIGIT.search(lower) is not None or _named_times().may_match(lower)
@@ -71,7 +71,7 @@ def _may_name_a_time(lower: str) -> bool:
 
 @cache
 def _named_times() -> Sought:
-    """Times without a number that are not counted from now."""
+    """Yield times without a number that are not counted from now."""
     words = _date_words()
     patterns = (*_by_key("ends_of").values(), *_by_key("weekends").values())
     listed = (pattern.pattern for pattern in patterns)

@@ -17,7 +17,9 @@ class Burial:
     fields are digests. `said` has its texts and quotes, `words` its words, `values` its names and
     numbers. `names` and `distinct` have the words that tell it from other memories, `abouts` the
     words for its subject, and `areas` its areas of life. If `is_somebody` is true, the names are
-    those of a person or animal. Burials of older releases lack the last five fields.
+    those of a person or animal. `meanings` has what it says in a form that does not depend on its
+    words. `stated` is when it was last said (epoch milliseconds). Burials of older releases lack
+    the last fields.
     """
 
     id: str
@@ -32,6 +34,8 @@ class Burial:
     abouts: tuple[str, ...] = ()
     areas: tuple[str, ...] = ()
     is_somebody: bool = False
+    meanings: tuple[str, ...] = ()
+    stated: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,12 +85,12 @@ class Transformer:
             rows = [[*numbers(encoded), *[0] * (longest - len(encoded))] for encoded in batch]
             return np.array(rows, np.int64)
 
-        given = {
+        inputs = {
             "input_ids": filled(lambda each: each.ids),
             "attention_mask": filled(lambda each: each.attention_mask),
             "token_type_ids": filled(lambda each: each.type_ids),
         }
-        return self.load().session.run(None, given)[0]
+        return self.load().session.run(None, inputs)[0]
 
     def load_soon(self) -> None:
         """Begin to load the model in the background, so that the first text waits less."""

@@ -10,7 +10,7 @@ from cachetools import LRUCache
 
 from palimpsest.models.ports import Embedder, Space, Vector
 
-MAX_VECTORS = 512
+MAX_VECTORS = 512  # questions and messages of the last minutes
 
 
 class CachingEmbedder:

@@ -24,10 +24,10 @@ WITHDRAWN = {"chatgpt-4o": 128_000, "gemini-1.5-pro": 2_097_152, "gemini-1.5-fla
 
 @dataclass(frozen=True, slots=True)
 class ModelCatalogue:
-    """Data of models: `windows` in tokens, input and output together, by the beginnings of models'
-    names; `prices` in US dollars for a million tokens, in and out, by name; `cached` the prices of
-    input that a prompt cache serves, and of input that is written into it. All were taken from
-    `source` on the day `as_of`.
+    """Data of models. `windows` are in tokens, input and output together, by the beginnings of
+    models' names. `prices` are in US dollars for a million tokens, in and out, by name. `cached`
+    has the prices of input that a prompt cache serves, and of input that is written into it. All
+    were taken from `source` on the day `as_of`.
     """
 
     source: str
@@ -84,8 +84,8 @@ def budget_of(model: str | None, *, reserve: int) -> int | None:
 
 def takes_cache_points(model: str | None) -> bool:
     """Return whether a request to this model of Amazon Bedrock may have cache points. Bedrock
-    refuses them for models without prompt caching, and Nova's models cache without them. Of a model
-    that is not known, such as an inference profile, it is assumed.
+    refuses them for models without prompt caching, and Nova's models cache without them. An unknown
+    model, such as an inference profile, is assumed to accept them.
     """
     if model is None or window_of(model) is None:
         return True
@@ -141,8 +141,9 @@ def cost_of_reranking(model: str) -> dict[str, int]:
 def cost(
     model: str | None, *, tokens_in: int, tokens_out: int, cached: int = 0, written: int = 0
 ) -> int | None:
-    """The cost of a call in billionths of a dollar; None if the model's price is not known. Of
-    `tokens_in`, so many were served by a prompt cache (`cached`) or `written` into it.
+    """Return the cost of a call in billionths of a dollar; None if the model's price is not known.
+    `tokens_in` includes the tokens that a prompt cache served (`cached`) and the tokens that were
+    `written` into it.
 
     A model's name may begin with its provider and end with the date of its snapshot.
     """

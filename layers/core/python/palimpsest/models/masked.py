@@ -3,52 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from palimpsest.models.ports import (
-    Completion,
-    Embedder,
-    LanguageModel,
-    Reranker,
-    Schema,
-    Space,
-    Vector,
-)
+from palimpsest.models.calls import ModelOverAnother, ModelRequest
+from palimpsest.models.ports import Completion, Embedder, Reranker, Space, Vector
 from palimpsest.privacy.secrets import masked
 
 
 @dataclass(frozen=True, slots=True)
-class MaskedModel:
+class MaskedModel(ModelOverAnother):
     """Implements `LanguageModel` over another model, with masked texts."""
 
-    model: LanguageModel
-
-    def capacity(self, model: str | None = None) -> int:
-        return self.model.capacity(model)
-
-    def complete(
-        self, *, instructions: str, text: str, max_tokens: int, model: str | None = None
-    ) -> Completion:
-        return self.model.complete(
-            instructions=instructions, text=masked(text), max_tokens=max_tokens, model=model
-        )
-
-    def complete_json(
-        self,
-        *,
-        instructions: str,
-        text: str,
-        schema: Schema,
-        max_tokens: int,
-        model: str | None = None,
-    ) -> Completion:
-        return self.model.complete_json(
-            instructions=instructions,
-            text=masked(text),
-            schema=schema,
-            max_tokens=max_tokens,
-            model=model,
-        )
+    def answer(self, request: ModelRequest) -> Completion:
+        return replace(request, text=masked(request.text)).send_to(self.model)
 
 
 @dataclass(frozen=True, slots=True)

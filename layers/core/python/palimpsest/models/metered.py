@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from functools import partial
 
 from palimpsest.clock import Clock, day_of, milliseconds
 from palimpsest.errors import CostLimitReached, Unavailable
+from palimpsest.models.calls import ModelOverAnother, ModelRequest
 from palimpsest.models.catalogue import priced
-from palimpsest.models.ports import Completion, LanguageModel, ReportUsage, Schema
+from palimpsest.models.ports import Completion, ReportUsage
 from palimpsest.scope import Scope, payer
 from palimpsest.usage import Usages
 
@@ -46,7 +46,7 @@ class Meter:
 
 
 @dataclass(frozen=True, slots=True)
-class MeteredModel:
+class MeteredModel(ModelOverAnother):
     """A language model whose calls are counted.
 
     Each call is counted right after it, even if its answer is not used. Work that is repeated
@@ -54,51 +54,20 @@ class MeteredModel:
     much a tenant's model calls may cost in a month, in billionths of a dollar. None sets no limit.
     """
 
-    model: LanguageModel
     meter: Meter
     most: Callable[[Scope], int | None]
 
-    def capacity(self, model: str | None = None) -> int:
-        return self.model.capacity(model)
-
-    def complete(
-        self, *, instructions: str, text: str, max_tokens: int, model: str | None = None
-    ) -> Completion:
-        """Implements `ChatModel.complete`. Raises `CostLimitReached` too, and then the model was
-        not called.
+    def answer(self, request: ModelRequest) -> Completion:
+        """Answer the request and count the call. Raises `CostLimitReached` too, without calling the
+        model.
         """
-        ask = partial(
-            self.model.complete,
-            instructions=instructions,
-            text=text,
-            max_tokens=max_tokens,
-            model=model,
-        )
-        return self._counted(ask)
-
-    def complete_json(
-        self,
-        *,
-        instructions: str,
-        text: str,
-        schema: Schema,
-        max_tokens: int,
-        model: str | None = None,
-    ) -> Completion:
-        """Implements `JsonModel.complete_json`. Raises `CostLimitReached` too, and then the model
-        was not called.
-        """
-        ask = partial(self.model.complete_json, instructions=instructions, text=text, schema=schema)
-        return self._counted(partial(ask, max_tokens=max_tokens, model=model))
-
-    def _counted(self, ask: Callable[[], Completion]) -> Completion:
         user = payer()
         if user is None:
-            return ask()
+            return request.send_to(self.model)
         self._check(user.owner)
         used: Mapping[str, int] = FAILED
         try:
-            completion = ask()
+            completion = request.send_to(self.model)
             used = priced(completion.model, **asdict(completion.usage))
             return completion
         finally:

@@ -11,8 +11,8 @@ from palimpsest.scope import UserScope, paid_by
 
 @dataclass(frozen=True, slots=True)
 class ReportedCall:
-    """A call of a model. Of its `tokens_in`, a prompt cache has served `cached_tokens`, and
-    `written_tokens` were written into it.
+    """A call of a model. Its `tokens_in` include `cached_tokens`, which a prompt cache has served,
+    and `written_tokens`, which were written into it.
     """
 
     model: str | None
@@ -23,8 +23,8 @@ class ReportedCall:
 
     @property
     def counts(self) -> dict[str, int]:
-        """What it adds to the usage of its user. Calls of models whose price is not known have no
-        cost.
+        """Return what the call adds to the usage of its user. Calls of models whose price is not
+        known have no cost.
         """
         price = cost(
             self.model,
@@ -45,8 +45,8 @@ class ReportedCall:
 
 @dataclass(frozen=True, slots=True)
 class CountReported:
-    """It has nothing to do with the limit of a tenant's model calls: the service makes none of
-    these. A count that fails is logged, and raises nothing.
+    """Counts reported calls. The limit of a tenant's model calls does not apply to them, because
+    the service makes none of them. A count that fails is logged, and raises nothing.
     """
 
     meter: Meter

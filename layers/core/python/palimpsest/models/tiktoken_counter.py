@@ -28,9 +28,9 @@ _ENDINGS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
 
 @dataclass(frozen=True, slots=True)
 class RankTable:
-    """The data of an encoding: the file of its ranks, the digest that tiktoken pins for that file,
-    the digest of the same table when sorted, and the pattern that splits a text into the parts that
-    are encoded separately.
+    """The data of an encoding. It has the file of its ranks, the digest that tiktoken pins for that
+    file, and the digest of the same table when sorted. The pattern splits a text into the parts
+    that are encoded separately.
     """
 
     file: str
@@ -121,8 +121,8 @@ class TiktokenCounter:
         loaded = self._loaded.get(encoding)
         if loaded is None and len(text) <= SHORT and encoding in TABLES:
             short = self._short(encoding)
-            if short is not None and (found := short.count(text)) is not None:
-                return found
+            if short is not None and (counted := short.count(text)) is not None:
+                return counted
         loaded = loaded or self._encoding(encoding)
         if len(text) <= PIECE:
             return len(loaded.encode_ordinary(text))
@@ -243,13 +243,13 @@ def pieces(text: str) -> Iterator[str]:
 
 
 def _installed_ranks() -> Path:
-    found = importlib.util.find_spec(RANKS_PACKAGE)
-    if found is None or found.origin is None:
+    spec = importlib.util.find_spec(RANKS_PACKAGE)
+    if spec is None or spec.origin is None:
         raise RanksMissing(
             f"the package {RANKS_PACKAGE} is not installed: tokens can't be counted without its "
             f"tables"
         )
-    return Path(found.origin).parent
+    return Path(spec.origin).parent
 
 
 def _checked(file: Path, digest: str, name: str) -> bytes:

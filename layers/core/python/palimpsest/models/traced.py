@@ -2,62 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from palimpsest import tracing
-from palimpsest.models.ports import (
-    Completion,
-    Embedder,
-    LanguageModel,
-    Reranker,
-    Schema,
-    Space,
-    Vector,
-)
+from palimpsest.models.calls import ModelOverAnother, ModelRequest
+from palimpsest.models.ports import Completion, Embedder, Reranker, Space, Vector
 
 
 @dataclass(frozen=True, slots=True)
-class TracedModel:
+class TracedModel(ModelOverAnother):
     """Implements `LanguageModel` over another model, whose default model is `name`. `provider` is
     its name in OpenTelemetry's list.
     """
 
-    model: LanguageModel
     name: str
     provider: str
 
-    def capacity(self, model: str | None = None) -> int:
-        return self.model.capacity(model)
-
-    def complete(
-        self, *, instructions: str, text: str, max_tokens: int, model: str | None = None
-    ) -> Completion:
-        ask = partial(self.model.complete, instructions=instructions, text=text)
-        return self._asked(partial(ask, max_tokens=max_tokens, model=model), model)
-
-    def complete_json(
-        self,
-        *,
-        instructions: str,
-        text: str,
-        schema: Schema,
-        max_tokens: int,
-        model: str | None = None,
-    ) -> Completion:
-        ask = partial(self.model.complete_json, instructions=instructions, text=text, schema=schema)
-        return self._asked(partial(ask, max_tokens=max_tokens, model=model), model)
-
-    def _asked(self, ask: Callable[[], Completion], model: str | None) -> Completion:
-        name = model or self.name
+    def answer(self, request: ModelRequest) -> Completion:
+        name = request.model or self.name
         about = {
             "gen_ai.operation.name": "chat",
             "gen_ai.provider.name": self.provider,
             "gen_ai.request.model": name,
         }
         with tracing.span(f"chat {name}", kind="client", attributes=about) as span:
-            completion = ask()
+            completion = request.send_to(self.model)
             span.note("gen_ai.response.model", completion.model)
             span.note("gen_ai.usage.input_tokens", completion.usage.tokens_in)
             span.note("gen_ai.usage.output_tokens", completion.usage.tokens_out)

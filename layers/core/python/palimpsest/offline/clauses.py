@@ -78,8 +78,8 @@ def without_greeting(text: str) -> str:
     """Return the text without the greeting at its beginning. A text that is only a greeting is
     returned unchanged.
     """
-    found = _pattern("is_greeted").match(text)
-    return text[found.end() :] if found else text
+    match = _pattern("is_greeted").match(text)
+    return text[match.end() :] if match else text
 
 
 _SUBJECTS = frozenset(
@@ -120,18 +120,22 @@ _SUBJECTS = frozenset(
 
 
 def _has_subject(sentence: str) -> bool:
-    """Whether a sentence begins with a word that begins none without a subject."""
+    """Return whether the sentence has a subject. Its first word shows this, because each of these
+    words can only begin a sentence with a subject.
+    """
     first = sentence.split(None, 1)[:1]
     return not first or first[0].strip(",.").lower() in _SUBJECTS or "'" in first[0]
 
 
 def with_subject(sentence: str) -> str:
-    """The sentence with the subject that it leaves out: "Got a new car." as "I got a new car."."""
-    if _has_subject(sentence) or (found := _pattern("elided").match(sentence)) is None:
+    """Return the sentence with the subject that it leaves out: "Got a new car." becomes "I got a
+    new car.".
+    """
+    if _has_subject(sentence) or (match := _pattern("elided").match(sentence)) is None:
         return sentence
-    verb = found["i"] or found["ich"]
-    subject = "I" if found["i"] else "Ich"
-    place = found.end("lead")
+    verb = match["i"] or match["ich"]
+    subject = "I" if match["i"] else "Ich"
+    place = match.end("lead")
     return f"{sentence[:place]}{subject} {verb[0].lower()}{sentence[place + 1 :]}"
 
 
@@ -139,10 +143,10 @@ def to_the_point(text: str) -> str:
     """Return the text without a greeting, and without a phrase that only introduces a statement, as
     in "By the way, I'm Mira.".
     """
-    said = without_greeting(text)
-    lead = _pattern("leads_in").match(said)
-    said = said[lead.end() :] if lead else said
-    return text if said is text else said[0].upper() + said[1:]
+    rest = without_greeting(text)
+    lead = _pattern("leads_in").match(rest)
+    rest = rest[lead.end() :] if lead else rest
+    return text if rest is text else rest[0].upper() + rest[1:]
 
 
 def with_greeting(sentences: list[str]) -> list[str]:
@@ -227,10 +231,10 @@ def _clauses(sentence: str) -> Iterator[tuple[str | None, str, str]]:
     kind and the text of the joint before it.
     """
     start, kind, joint = 0, None, ""
-    for found in _pattern("joints").finditer(lowered(sentence)):
-        if _SEVERAL_WORDS.search(sentence, start, found.start()):
-            yield kind, joint, sentence[start : found.start()]
-            start, kind, joint = found.end(), found.lastgroup, sentence[slice(*found.span())]
+    for match in _pattern("joints").finditer(lowered(sentence)):
+        if _SEVERAL_WORDS.search(sentence, start, match.start()):
+            yield kind, joint, sentence[start : match.start()]
+            start, kind, joint = match.end(), match.lastgroup, sentence[slice(*match.span())]
     yield kind, joint, sentence[start:]
 
 
@@ -255,10 +259,10 @@ def objects(statement: str, *, start: int) -> list[str]:
     """Return the statement once for each thing that it lists from `start` on. "I like tea and jazz"
     makes two statements.
     """
-    found = _pattern("list").fullmatch(statement, start)
-    if found is None:
+    match = _pattern("list").fullmatch(statement, start)
+    if match is None:
         return [statement]
-    items = [found["first"], *found["middle"].split(", ")[1:], found["last"]]
+    items = [match["first"], *match["middle"].split(", ")[1:], match["last"]]
     return [statement[:start] + item for item in items]
 
 

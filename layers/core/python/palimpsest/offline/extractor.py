@@ -59,16 +59,16 @@ from palimpsest.text.sentences import (
 METHOD: Method = "pattern"
 CAPACITY = 20_000  # tokens of one step
 MOST_READ = 16_000  # characters of one message, without its middle if it is longer
-WORTH_REMEMBERING = (
-    2.0  # for a sentence of no known kind: it is about oneself, or has names and numbers
-)
+WORTH_REMEMBERING = 2.0  # for a sentence of no known kind, about oneself or with names and numbers
 PLAIN, OF_ONESELF, OF_WHO_ONE_IS, EVENT = 0.5, 0.6, 0.8, 0.65  # importance
 OF_A_SLOT = frozenset({"residence", "employer", "occupation", "department", "birthday"})
-"""The kinds of statements whose topic comes from the meaning of the whole statement, if that is
-known.
+"""The kinds of statements whose topic comes from the meaning of the whole statement, if that
+meaning is known.
 """
 MAY_LEAN = frozenset({"preference", "favorite", "task"})
-"""The kinds of statements that may need their conversation, as in "I prefer the second one"."""
+"""The kinds of statements that may be unclear without their conversation, as in "I prefer the
+second one".
+"""
 LEAST_QUOTE = 2  # letters or digits of a sentence that is quoted from a longer message
 FEWEST_WORDS, MOST_WORDS = 3, 25  # of a sentence that may change something
 FEW_WORDS = 4  # of a sentence that only names what the next one is about
@@ -136,17 +136,17 @@ def _findings(
             rest = first[1]
         text = with_names(_plainly(with_subject(put_right(rest))), before)
         before.append(text or sentence)
-        found = stated(text, day) if text else ()
+        statements = stated(text, day) if text else ()
         ended = _ended(sentence, before)
-        if not found and (changes_a_value(sentence) or _may_change(sentence)):
+        if not statements and (changes_a_value(sentence) or _may_change(sentence)):
             yield _depending(sentence, message.seq)
         if (
             ended
             and _is_end(sentence, ended)
-            and not any(ends_of(one.keywords["content"]) for one in found)
+            and not any(ends_of(one.keywords["content"]) for one in statements)
         ):
             yield replace(_depending(_with_what(sentence, before), message.seq), quote=sentence)
-        for finding in found:
+        for finding in statements:
             yield _cited(finding, message.seq, text, sentence)
 
 
@@ -155,13 +155,15 @@ def _corrects(whole: str, sentence: str) -> bool:
 
 
 def _can_be_quoted(sentence: str, message: Message) -> bool:
-    """Whether a sentence is long enough to be found again in its message."""
+    """Return whether a sentence is long enough to be found again in its message."""
     letters = sum(map(str.isalnum, sentence[:MOST_READ]))
     return letters >= LEAST_QUOTE or sentence.strip() == text_of(message.chat).strip()
 
 
 def _may_change(sentence: str) -> bool:
-    """Whether a sentence that states nothing of a known kind may replace or end what is known."""
+    """Return whether a sentence that states nothing of a known kind may replace or end a known
+    statement.
+    """
     if not FEWEST_WORDS <= sentence.count(" ") + 1 <= MOST_WORDS or is_question(sentence):
         return False
     if not learned().may_change(sentence, clearly=True) or is_in_jest(sentence):
@@ -170,19 +172,21 @@ def _may_change(sentence: str) -> bool:
 
 
 def _is_end(sentence: str, ended: Sequence[End]) -> bool:
-    """Whether a sentence says something by what it ends."""
-    return any(one.kind != "plain" for one in ended) or not says_nothing(sentence)
+    """Return whether the sentence is a statement because it says that something ended."""
+    return any(end.kind != "plain" for end in ended) or not says_nothing(sentence)
 
 
 def _cited(finding: Stated, seq: int, text: str | None, sentence: str) -> Finding:
-    """What the text states that was made of a sentence."""
+    """Return the finding with its message. If the text differs from the sentence that it was made
+    from, the sentence is the quote.
+    """
     if text is sentence:
         return finding(seqs=(seq,))
     return finding(seqs=(seq,), quote=sentence)
 
 
 def _plainly(sentence: str) -> str:
-    """The sentence without the words that say that something was wrong, if it states something of
+    """Return the sentence without words such as "no, that's wrong", if the rest states something of
     a known kind.
     """
     plain = without_signals(sentence)
@@ -214,17 +218,19 @@ def _with_what(sentence: str, before: Sequence[str]) -> str:
 
 
 def _depending(sentence: str, seq: int) -> Finding:
-    """Return the finding for a sentence that counts only for what it ends or corrects."""
+    """Return a finding that is stored only if it ends or corrects a known statement."""
     return Finding("fact", sentence, (seq,), sentence, subject="user", depends=True)
 
 
 def _stated(sentence: str, day: date) -> Sequence[Stated]:
     """Return the statements that the sentence makes."""
     return [
-        found if text == sentence else partial(found, content=ended(found.keywords["content"]))
+        statement
+        if text == sentence
+        else partial(statement, content=ended(statement.keywords["content"]))
         for part, quote in parts(sentence, is_known=lambda text: kind_of(text)[0] is not None)
         for text in _each(part)
-        if (found := _statement(text, day, quote=quote))
+        if (statement := _statement(text, day, quote=quote))
     ]
 
 
@@ -233,13 +239,13 @@ def _each(text: str) -> Sequence[str]:
     liked or must not be eaten, if it lists several people, and if it states an age, because an age
     changes.
     """
-    kind, found = kind_of(text)
-    if kind is None or found is None or "what" not in found.groupdict():
+    kind, match = kind_of(text)
+    if kind is None or match is None or "what" not in match.groupdict():
         return [text]
-    if kind.topic == "age" and found["what"] and salience.is_own(text[: found.start("what")]):
-        return [text[: found.end("what")], text[found.start("what") :]]
+    if kind.topic == "age" and match["what"] and salience.is_own(text[: match.start("what")]):
+        return [text[: match.end("what")], text[match.start("what") :]]
     return (
-        objects(text, start=found.start("what"))
+        objects(text, start=match.start("what"))
         if kind.topic in ("preference", "allergy")
         else [text]
     )
@@ -256,10 +262,10 @@ def _statement(text: str, day: date, *, quote: str) -> Stated | None:
         return None
     slot = slot_of(text)
     if kind is None or matched is None or _is_of_a_relative(kind, slot, text):
-        found = _of_no_kind(text, day, quote=quote, is_known=slot is not None)
-        if found is None or slot is None:
-            return found
-        return partial(found, type="fact", topic=slot.topic, importance=OF_WHO_ONE_IS)
+        finding = _of_no_kind(text, day, quote=quote, is_known=slot is not None)
+        if finding is None or slot is None:
+            return finding
+        return partial(finding, type="fact", topic=slot.topic, importance=OF_WHO_ONE_IS)
     topic = _topic(kind, matched)
     is_of_slot = kind.type == "fact" and kind.name in OF_A_SLOT
     if slot is None and is_of_slot and ends_of(text):
@@ -272,20 +278,22 @@ def _statement(text: str, day: date, *, quote: str) -> Stated | None:
         matched["what"] if kind.topic == "age" and topic != "age" else None
     )
     about = {"subject": who.casefold()} if who else {}
-    found = partial(
+    finding = partial(
         _finding(text, quote), **about, type=kind.type, importance=kind.importance, topic=topic
     )
-    return partial(found, relations=tuple(_relations(kind, matched, text)))
+    return partial(finding, relations=tuple(_relations(kind, matched, text)))
 
 
 def _is_of_a_relative(kind: StatementKind, slot: Slot | None, text: str) -> bool:
-    """Whether an event in somebody's life gives a topic its value: "My dad moved to Truro."."""
+    """Return whether the text reports an event in a relative's life that gives a topic its value:
+    "My dad moved to Truro.".
+    """
     return slot is not None and kind.name == "life_event" and not ends_of(text)
 
 
 def _of_no_kind(text: str, day: date, *, quote: str, is_known: bool) -> Stated | None:
-    """Return the statement that a text of no known kind makes. `is_known` says that its topic is
-    known all the same.
+    """Return the statement that a text of no known kind makes. `is_known` is true if its topic is
+    known nevertheless.
     """
     bag = words(text)
     is_own, is_who = salience.is_own(text), tells_who_the_user_is(text)
@@ -318,14 +326,14 @@ def _relations(kind: StatementKind, matched: re.Match[str], text: str) -> Iterat
     if kind.topic not in RELATIONS or not matched[0].split():
         return
     last = matched[0].split()[-1]
-    found = _NAMED.match(text, matched.end() - (0 if last.islower() else len(last)))
-    if found:
+    match = _NAMED.match(text, matched.end() - (0 if last.islower() else len(last)))
+    if match:
         relation, of = RELATIONS[kind.topic]
-        yield Relation("user", USER_TYPE, relation, found[1].rstrip(".'-&"), of, single=True)
+        yield Relation("user", USER_TYPE, relation, match[1].rstrip(".'-&"), of, single=True)
 
 
 def _topic(kind: StatementKind, match: re.Match[str]) -> str | None:
-    """Return the key of the topic, or None if the text names nothing that has one."""
+    """Return the key of the topic, or None if the text names nothing that has a topic."""
     if "what" not in match.groupdict():
         return kind.topic
     empty = words_that_name_nothing()
@@ -350,6 +358,8 @@ def _keywords(text: str) -> Sequence[str]:
 
 
 def states(sentence: str) -> Sequence[Statement]:
-    """Return the statements in a sentence of a user, as far as phrases show them."""
-    found = (stated(seqs=()) for stated in _stated(sentence, date.min))
-    return [Statement(each.content, each.topic, each.subject) for each in found]
+    """Return the statements in a sentence of a user that phrases recognize."""
+    findings = (stated(seqs=()) for stated in _stated(sentence, date.min))
+    return [
+        Statement(statement.content, statement.topic, statement.subject) for statement in findings
+    ]

@@ -1,5 +1,5 @@
-"""Finds whom a statement is about: a relative, a name, or somebody named before whom "she", "his"
-or "their" means.
+"""Finds the person that a statement is about: a relative, a name, or an earlier person that "she",
+"his" or "their" refers to.
 """
 
 # ruff: noqa: RUF001 - two kinds of apostrophes
@@ -49,27 +49,27 @@ MOST_LOOKED_AT = 8  # sentences before
 
 def with_names(sentence: str, before: Sequence[str]) -> str | None:
     """Return the sentence with a name or relative in place of the pronoun at its beginning. The
-    person is the last one in the sentences before whom the pronoun can mean. Return None if there
-    is no such person.
+    pronoun refers to the last person in the sentences before that it fits. Return None if there is
+    no such person.
     """
-    found = _PRONOUN.match(sentence)
-    if found is None:
+    match = _PRONOUN.match(sentence)
+    if match is None:
         return sentence
-    pronoun = next(name for name in ("she", "he", "they") if found[name])
+    pronoun = next(name for name in ("she", "he", "they") if match[name])
     who = next(
         filter(None, (_named(earlier, pronoun) for earlier in before[: -MOST_LOOKED_AT - 1 : -1])),
         None,
     )
     if who is None:
-        return sentence if found[pronoun].casefold() == YOU else None
-    if found[pronoun].casefold() in _POSSESSIVE:
+        return sentence if match[pronoun].casefold() == YOU else None
+    if match[pronoun].casefold() in _POSSESSIVE:
         who += "'" if who.endswith("s") else "'s"
-    verb = _WRITTEN_OUT[found["verb"][1:].casefold()] if found["verb"] else ""
-    return found["opening"] + who + verb + sentence[found.end() :]
+    verb = _WRITTEN_OUT[match["verb"][1:].casefold()] if match["verb"] else ""
+    return match["opening"] + who + verb + sentence[match.end() :]
 
 
 def _named(sentence: str, pronoun: str) -> str | None:
-    """Return the last person whom the sentence names and the pronoun can mean."""
+    """Return the last person in the sentence that the pronoun fits."""
     named = None
     for person in _person().finditer(sentence):
         is_known = any(person[pronouns] for pronouns in ("she", "he", "they"))

@@ -93,12 +93,12 @@ def _compiled(number: int) -> re.Pattern[str]:
 def kind_of(text: str) -> tuple[StatementKind | None, re.Match[str] | None]:
     """Return the first kind with a phrase in the text, and the match of that phrase."""
     for number in _triggers().candidates(text):
-        if found := _compiled(number).search(text):
-            return phrases()[number].kind, found
+        if match := _compiled(number).search(text):
+            return phrases()[number].kind, match
     return None, None
 
 
 @cache
 def words_that_name_nothing() -> frozenset[str]:
-    """Return words that name nothing that can be liked or done."""
+    """Return words that do not name anything that can be liked or done."""
     return frozenset(entries(PACKAGE, "not_what"))

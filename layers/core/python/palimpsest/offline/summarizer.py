@@ -43,20 +43,20 @@ LABEL_TOKENS = 3
 JOIN_TOKENS = 2  # between a sentence without its full stop and the next
 WHO_SHARE = 0.4  # of the room: for sentences that tell who the user is, which are chosen first
 OLD_SHARE = 0.65  # of the room: for the earlier summary, before new sentences compete with it
-WHO_PRIORITY = 2.0  # of the earlier summary, over what somebody else says of themselves later
+WHO_PRIORITY = 2.0  # of the earlier summary over later words of others about themselves
 RECENT_PRIORITY = 0.2  # of the last sentence over the first: among equals the newest is chosen
 NEW_PRIORITY = 0.3  # of a sentence over an equal one of the earlier summary
 ONE_WORD = 2.0  # subtracted from a single word that answers nothing
 ANSWER_PRIORITY = 0.6
 ANSWER_SENTENCES = 2
-COVERED = 0.8  # share of a sentence's words that chosen sentences hold: it would repeat them
+COVERED = 0.8  # a sentence repeats chosen ones if they hold this share of its words
 LONG_SHARE = 3  # a sentence longer than this part of the room is taken apart
 LEAST_KEY = 8
 LIKELY = 3  # times the room
 MOST_LINES, LINE_BYTES = 5_000, 32
 """If a text has more sentences than `MOST_LINES`, and more than one for each `LINE_BYTES` bytes,
-its shortest sentences are not rated. Conversations have no such texts. Without the limit, a
-megabyte of them would take several seconds.
+its shortest sentences are not rated. Ordinary conversations never have so many. Without the limit,
+a megabyte of them would take several seconds.
 """
 
 
@@ -72,7 +72,7 @@ class _Line:
     label: str
     speaker: str
     text: str
-    message: Message | None  # None: it is of the earlier summary
+    message: Message | None  # None for a sentence of the earlier summary
     old: bool
     tokens: int = 0
     bag: frozenset[str] = frozenset()
@@ -338,13 +338,13 @@ def _written(lines: Sequence[_Line], *, limit: int, count: Count) -> str:
     """
     ranked = sorted(lines, key=attrgetter("density"), reverse=True)  # equal lines keep their order
     good = [line for line in ranked if line.score > 0] or ranked[:1]
-    said = [line for line in good if not line.is_data]
+    prose = [line for line in good if not line.is_data]
     choice = _Choice(lines)
     choice.take([line for line in good if line.who], room=limit * WHO_SHARE)
-    choice.take([line for line in said if line.old], room=limit * OLD_SHARE)
+    choice.take([line for line in prose if line.old], room=limit * OLD_SHARE)
     for _ in range(2):  # the second time with the room that the estimate left unused
         wasted = choice.tokens - count(choice.written())
-        choice.take(said, room=limit + wasted)
+        choice.take(prose, room=limit + wasted)
         choice.take(good, room=limit + wasted)
     choice.take(good, room=limit + choice.tokens - count(choice.written()), also_covered=True)
     while choice.places:

@@ -1,4 +1,4 @@
-"""Answers that are nothing but a secret: the question before them says what they are."""
+"""Recognizes answers that are nothing but a secret, by the question before them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from palimpsest.privacy.phrases import phrases, whole, word_set
 from palimpsest.privacy.values import PASSPHRASE
 
 MOST_READ = 600
-"""Characters at the end of a message in which it asks for something."""
+"""How many characters at the end of a message are searched for a question."""
 
 LONGEST_ANSWER = 200
 MOST_WORDS = 24  # of a recovery phrase
@@ -21,7 +21,9 @@ _AROUND = ".,;:!?()[]{}<>\"'“”„«»‘’`*"
 
 @cache
 def _named() -> re.Pattern[str]:
-    """A secret by its name, not what is about secrets: "password manager"."""
+    """Return a pattern for the name of a secret, but not for things about secrets: "password
+    manager".
+    """
     kinds = "|".join(phrases(name) for name in ("passwords", "keys", "codes", "asked_codes"))
     return re.compile(
         rf"(?<!\w)(?:{kinds})(?!\w)(?![ -]?(?:{phrases('no_password')})(?!\w))", re.IGNORECASE
@@ -35,8 +37,8 @@ def _asks() -> re.Pattern[str]:
 
 @cache
 def _asks_whether() -> re.Pattern[str]:
-    """Questions about a secret, which no secret answers: "Do you have a password?". They begin with
-    their verb, after one word at most. Warnings are anywhere.
+    """Return a pattern for questions about a secret that no secret answers: "Do you have a
+    password?". They begin with their verb, after one word at most. Warnings are found anywhere.
     """
     return re.compile(
         rf"\W*(?:[\w'’]+\W+){{0,1}}?(?:{phrases('asks_whether')})(?!\w)"
@@ -57,7 +59,7 @@ def _asks_what() -> re.Pattern[str]:
 
 
 def _names_secret(sentence: str) -> bool:
-    """Return whether a sentence names a secret, not what somebody does: "do you code"."""
+    """Return whether a sentence names a secret, and not an activity: "do you code"."""
     named = _named().search(sentence)
     if named is None:
         return False
@@ -66,7 +68,7 @@ def _names_secret(sentence: str) -> bool:
 
 
 def asks_for_secret(text: str) -> bool:
-    """Whether the last sentences of a message ask for a password, a code or a key."""
+    """Return whether the last sentences of a message ask for a password, a code or a key."""
     for sentence in re.split(r"(?<=[.!?])\s+|\n", text[-MOST_READ:])[-3:]:
         if not _names_secret(sentence):
             continue
@@ -78,11 +80,13 @@ def asks_for_secret(text: str) -> bool:
 
 
 def is_bare_secret(text: str) -> bool:
-    """Whether an answer to a question for a secret is that secret, with few words around it."""
+    """Return whether an answer to a question for a secret is that secret, with few words
+    around it.
+    """
     if not text.strip() or len(text) > LONGEST_ANSWER or "?" in text.rstrip()[-1:]:
         return False
     lead = _lead().match(text)
-    words = [found[0].strip(_AROUND) for found in _WORD.finditer(text, lead.end() if lead else 0)]
+    words = [match[0].strip(_AROUND) for match in _WORD.finditer(text, lead.end() if lead else 0)]
     words = [word for word in words if word]
     if not words or len(words) > MOST_WORDS:
         return False
@@ -98,14 +102,16 @@ def is_bare_secret(text: str) -> bool:
 
 
 def _is_alone(words: list[str]) -> bool:
-    """Whether words make no sentence: one word, or several without a word of grammar."""
+    """Return whether words do not form a sentence: one word, or several without a word of
+    grammar.
+    """
     from palimpsest.text.analyser import function_words
 
     return len(words) == 1 or not any(word.casefold() in function_words() for word in words)
 
 
 def _is_no_word(word: str) -> bool:
-    """Whether a word has letters and digits, marks inside, or capitals inside."""
+    """Return whether a word has letters and digits, marks inside, or capitals inside."""
     has_digit = any(map(str.isdigit, word)) and any(map(str.isalpha, word))
     has_mark = re.search(r"\w[!@#$%^&*?~+=_|]+", word) is not None
     return has_digit or has_mark or re.search(r"[a-z][A-Z]", word) is not None

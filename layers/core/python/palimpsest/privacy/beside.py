@@ -28,13 +28,15 @@ _STEM = Stems(
 MOST_BETWEEN = 200  # characters between a name for secrets and the secret
 _FIGURES = re.compile(r"\d{4}|\d-\d")
 Used = tuple[int, int, str]
-"""Beginning and end of a secret, and the reason why it is one."""
+"""The beginning and end of a secret, and the reason why it is one."""
 
 _STOP = re.compile(r"[.!?]\s+(?=[A-ZÀ-Þ])|\n")
 _NOT_COUNTED = (
     r"(?:(?!\b(?:number|no\b|nr\b|nummer|numéro|número|id\b|size|price|cost|model))[^\d.!?\n])"
 )
-"""A character between a lock and its code, but not before "number": "my locker number is 12"."""
+"""A character between a lock and its code. Before "number" there may be none: "my locker number is
+12".
+"""
 _LOCK_VALUE = r"(?!(?:19|20)\d\d(?!\d))\d{4,8}|\d{1,2}(?:-\d{1,2}){2,5}"
 _PAIR_WITH_MAIL = Sought(r"[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{2,64}:(?P<value>[^\s/:;,]{4,64})")
 _PAIR_OF_LABELS = Sought(
@@ -47,7 +49,7 @@ _PAIR_OF_LABELS = Sought(
 
 @cache
 def _used() -> Sought:
-    """A plain word that is used as a password: "use swordfish as the password"."""
+    """Return a plain word that is used as a password: "use swordfish as the password"."""
     return Sought(
         rf"(?<!\w)(?:{phrases('uses')})[ \t]+[\"'“”„«»`]?(?P<value>[^\s\"'“”„«»`]{{4,64}})"
         rf"[\"'“”„«»`]?[ \t]+(?:as|for|als|comme|como)[ \t]+(?:{phrases('mine')})[ \t]+"
@@ -58,7 +60,7 @@ def _used() -> Sought:
 
 @cache
 def _used_password() -> Sought:
-    """A plain word right after its name: "I reused the password rainbowfish"."""
+    """Return a plain word right after its name: "I reused the password rainbowfish"."""
     return Sought(
         rf"(?<!\w)(?:{phrases('uses')})[ \t]+(?:\w{{1,12}}[ \t]+){{0,2}}?(?:{phrases('passwords')})"
         rf"[ \t]+(?!(?:{phrases('no_password')})(?!\w))(?=[\"'“„«`]?[^\W\d_])",
@@ -68,7 +70,7 @@ def _used_password() -> Sought:
 
 @cache
 def _locked() -> Sought:
-    """A number to which something that locks is set: "the keypad takes 5567"."""
+    """Yield numbers that open something: "the keypad takes 5567"."""
     return Sought(
         rf"(?<!\w)(?:{phrases('locks')})(?!\w){_NOT_COUNTED}{{0,30}}?(?<!\w)"
         rf"(?:{phrases('set_to')})[ \t]*:?[ \t]+(?P<value>{_LOCK_VALUE})(?=[ \t]*(?:[.,;:!?)#]|$))"
@@ -87,7 +89,7 @@ def _opens() -> Sought:
 
 
 def _unlocking(text: str) -> Iterator[Used]:
-    """Codes that a sentence only says to open something: "my garage opens with 1207"."""
+    """Yield codes that a sentence only says to open something: "my garage opens with 1207"."""
     for match in _locked().finditer(text):
         yield *match.span("value" if match["value"] else "typed"), "code"
     for match in _opens().finditer(text):
@@ -103,8 +105,8 @@ def _credentials() -> Sought:
 
 
 def _beside_names(text: str) -> Iterator[Used]:
-    """Tokens that can be nothing but a secret in the sentence of a name for secrets: letters with
-    digits or marks between them.
+    """Yield tokens that can only be a secret in a sentence that names secrets: letters with digits
+    or marks between them.
     """
     for match in _credentials().finditer(text):
         end = min(len(text), match.end() + MOST_BETWEEN)

@@ -45,7 +45,7 @@ _NAMES_NOTHING = (
     "negations", "keep_verbs", "erase_verbs", "put_verbs", "private_words", "stays", "copulas",
     "small_words",
 )  # fmt: skip
-"""The kinds of words that only state a wish."""
+"""The kinds of words that belong to a wish and name nothing else."""
 
 
 @cache
@@ -151,17 +151,17 @@ def _says_more(clause: str) -> bool:
 
 
 def _is_plain(clause: str) -> bool:
-    """Whether nothing but what was said is to be erased: not "it from the table"."""
+    """Return whether only words of the conversation are to be erased, not "it from the table"."""
     return not _other_words(clause) or _class("what_was_said").search(clause) is not None
 
 
 def _other_words(clause: str) -> list[str]:
-    """The words of a clause that do not belong to a wish."""
+    """Return the words of a clause that do not belong to a wish."""
     return _WORD.findall(_without_wish(clause))
 
 
 def _is_kept_out(clause: str, *, denied: bool) -> bool:
-    """Whether a clause wants what is said out of a memory, or within a conversation."""
+    """Return whether a clause wants what is said out of a memory, or within a conversation."""
     in_memory = _class("memory_places").search(clause) is not None
     if in_memory and (denied or _out_of_memory().search(clause)):
         return True
@@ -176,7 +176,9 @@ def _is_kept_out(clause: str, *, denied: bool) -> bool:
 
 
 def _is_ordered(verbs: str, clause: str) -> bool:
-    """Whether somebody is asked to do what a verb says, not said to do it: "I never keep it"."""
+    """Return whether a sentence asks somebody to do what a verb says, instead of reporting it: "I
+    never keep it".
+    """
     for verb in _class(verbs).finditer(clause):
         before = clause[: verb.start()]
         if _OWN_AFTER.match(clause, verb.end()) is None and not _has_subject(before):
@@ -185,7 +187,7 @@ def _is_ordered(verbs: str, clause: str) -> bool:
 
 
 def _has_subject(clause: str) -> bool:
-    """Whether a clause begins with somebody who does something, and who asks for nothing."""
+    """Return whether a clause begins with somebody who does something, and who asks for nothing."""
     if _class("wants").search(clause):
         return False
     return _subject().match(_class("what_was_said").sub(" ", clause)) is not None

@@ -21,7 +21,7 @@ def phrases(name: str) -> str:
 
 @cache
 def anywhere(name: str) -> Sought:
-    """The phrases of this name as whole words, wherever they are."""
+    """Return the phrases of this name as whole words, wherever they are."""
     return Sought(rf"(?<!\w)(?:{phrases(name)})(?!\w)", re.IGNORECASE | re.MULTILINE)
 
 

@@ -27,7 +27,7 @@ from palimpsest.text.sought import Sought, Stems
 from palimpsest.text.triggers import lowered
 
 Said = tuple[int, int, str]
-"""Beginning and end of a secret, and the reason why it is one."""
+"""The beginning and end of a secret, and the reason why it is one."""
 
 
 # most characters and words between the name of a secret and the secret
@@ -75,7 +75,7 @@ _OF_A_THING = re.compile(
     r"|[ ]d['’][^\W\d_]+(?:[ '’][^\W\d_]+){0,4}[ ](?=[#*]?[A-Za-z]{0,3}\d)",
     re.IGNORECASE,
 )
-"""What a code is for, right before the code: "for the shed 0734"."""
+"""The purpose of a code, right before the code: "for the shed 0734"."""
 LEAST_OF_A_THING = 3
 
 
@@ -101,7 +101,7 @@ _PLACEHOLDER = re.compile(
 
 
 def said_secrets(text: str) -> Iterator[Said]:
-    """The secrets in a text that the text itself names as secrets."""
+    """Yield the secrets in a text that the text itself names as secrets."""
     yield from used_secrets(text)
     if not _STEM.are_in(text):
         return
@@ -140,7 +140,9 @@ def _kinds() -> tuple[tuple[str, Sought, Class], ...]:
 
 
 def _noun(name: str, no: str) -> Sought:
-    """Matches in a text in lower case: that takes a fraction of the time of ignoring case."""
+    """Return a pattern for a text in lower case, because it takes a fraction of the time of
+    ignoring case.
+    """
     pattern = rf"(?<!\w)(?:{phrases(name)})(?!\w){no}"
     return Sought(_CAPITAL.sub(lambda letter: letter[0].lower(), pattern))
 

@@ -16,7 +16,7 @@ from typing import Any
 from palimpsest.privacy.said import said_secrets
 
 Mark = tuple[int, int, str]
-"""Beginning and end of a part of a text, and the reason why it is marked."""
+"""The beginning and end of a part of a text, and the reason why it is marked."""
 
 MASK = "[secret]"
 """The text that replaces a secret."""
@@ -125,7 +125,7 @@ def _places(text: str) -> Iterator[Mark]:
 
 @cache
 def _by_need() -> Mapping[str, Sequence[int]]:
-    """The numbers of the shapes that may be in a text which has a word."""
+    """Return the numbers of the shapes that a text with a certain word may have."""
     numbers: dict[str, list[int]] = defaultdict(list)
     for number, (needs, _) in enumerate(_shapes()):
         for need in needs:

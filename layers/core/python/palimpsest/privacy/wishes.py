@@ -47,8 +47,8 @@ tried on those texts.
 
 @cache
 def _denied() -> re.Pattern[str]:
-    """An order not to keep what is said: a clause that begins with a denial of keeping, or with
-    keeping and its denial, and that names only "this", or announces something.
+    """Return a pattern for an order not to keep what is said. The clause begins with a denial of
+    keeping, or with keeping and its denial. It names only "this", or announces something.
     """
     denial, keeping, kept = phrases("denials"), phrases("keeping"), phrases("kept")
     small = rf"(?:(?:{phrases('fillers')})(?!\w)[ ]*,?[ ]*)*+"
@@ -89,7 +89,7 @@ NO_WISH = Wish()
 
 @lru_cache(maxsize=512)
 def wish_of(text: str) -> Wish:
-    """The wish that a text states. Quoted words state no wish."""
+    """Return the wish that a text states. Quoted words state no wish."""
     if not _STEM.are_in(text):
         return NO_WISH
     if len(text) > 2 * MOST_READ:

@@ -94,8 +94,8 @@ def names_in(records: Iterable[Record]) -> Iterator[str]:
             yield from introduced_in(record.content)
         if record.topic_key == NAMES and isinstance(record.data, Mapping):
             aliases = record.data.get("aliases")
-            given = [record.data.get("name"), *(aliases if isinstance(aliases, list) else ())]
-            yield from (name for name in given if isinstance(name, str))
+            names = [record.data.get("name"), *(aliases if isinstance(aliases, list) else ())]
+            yield from (name for name in names if isinstance(name, str))
 
 
 def section_of(record: Record, own: frozenset[str]) -> SectionKind | None:

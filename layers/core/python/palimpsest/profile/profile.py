@@ -145,22 +145,22 @@ def _holds(record: Record, kind: SectionKind, *, now: int) -> bool:
 
 def _place(record: Record, kind: SectionKind) -> Place:
     """Return the sort key of a record. Known topics come in the order of their file, people by
-    name, and tasks by day. After that, the more important record comes first. Of equally important
-    ones, records with a topic come first, by its key, then records without a topic by the time at
-    which they were said.
+    name, and tasks by day. After that, the more important record comes first. Among equally
+    important ones, records with a topic come first, by its key, then records without a topic by the
+    time at which they were said.
     """
     topic = record.topic_key or ""
-    said = (0, 0) if topic else (record.valid_from, record.rank)
+    order = (0, 0) if topic else (record.valid_from, record.rank)
     rank: int = kind_of_topic(topic)[1] if kind == "who" else 0
     if kind == "tasks":
         rank = day_of(record) or NEVER
-    return (rank, -record.importance, not topic, topic, *said, record.id)
+    return (rank, -record.importance, not topic, topic, *order, record.id)
 
 
 def _one_a_person(placed: Iterable[tuple[SectionKind, Record]]) -> list[tuple[SectionKind, Record]]:
     """Return the records with only the first record of each person."""
     in_order = sorted(placed, key=lambda each: (ORDER[each[0]], _place(each[1], each[0])))
-    found: list[tuple[SectionKind, Record]] = []
+    firsts: list[tuple[SectionKind, Record]] = []
     seen: set[str | None] = set()
     for kind, record in in_order:
         person = folded(record.subject)
@@ -168,8 +168,8 @@ def _one_a_person(placed: Iterable[tuple[SectionKind, Record]]) -> list[tuple[Se
             continue
         if kind == "people":
             seen.add(person)
-        found.append((kind, record))
-    return found
+        firsts.append((kind, record))
+    return firsts
 
 
 def _in_rounds(placed: Sequence[tuple[SectionKind, Record]]) -> list[tuple[SectionKind, Record]]:
@@ -195,7 +195,7 @@ def _without_secrets(
     from palimpsest.privacy.secrets import holds_secret  # its patterns take long
 
     read, rest = ranked[:MOST_CONSIDERED], ranked[MOST_CONSIDERED:]
-    return [each for each in read if not holds_secret(each[1].content)] + [*rest]
+    return [pair for pair in read if not holds_secret(pair[1].content)] + [*rest]
 
 
 def _fitting(
@@ -203,7 +203,7 @@ def _fitting(
 ) -> list[tuple[SectionKind, ProfileLine]]:
     """Return the first lines whose tokens, counted line by line, are at most `most`."""
     left, begun = most - count(HEAD + "\n"), set[SectionKind]()
-    found: list[tuple[SectionKind, ProfileLine]] = []
+    kept: list[tuple[SectionKind, ProfileLine]] = []
     for kind, record in ranked[:MOST_SHOWN]:
         line = line_of_record(record, kind)
         title = "" if kind in begun else f"{SECTIONS[kind].title}:\n"
@@ -211,8 +211,8 @@ def _fitting(
         if left < 0:
             break
         begun.add(kind)
-        found.append((kind, line))
-    return found
+        kept.append((kind, line))
+    return kept
 
 
 def _sections(lines: Iterable[tuple[SectionKind, ProfileLine]]) -> tuple[ProfileSection, ...]:
@@ -249,10 +249,10 @@ def _said(record: Record) -> str:
     whom it is about.
     """
     speaker = record.speaker
-    said = unlabelled(record.content, speaker)
+    statement = unlabelled(record.content, speaker)
     if speaker is None or folded(speaker) == folded(record.subject):
-        return said
-    return f"{speaker} says: {said}"
+        return statement
+    return f"{speaker} says: {statement}"
 
 
 def is_cut(record: Record) -> bool:

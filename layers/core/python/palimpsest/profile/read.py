@@ -105,33 +105,37 @@ class ReadProfile:
             pointers |= self._pointers(scope, sorted(topics - pointers.keys()))
         every = (*pointers.values(), *preferences)
         current = {pointer.record for pointer in every if pointer.record is not None}
-        found = {
+        records = {
             record.id: record
             for record in listed
             if record.topic_key is None or record.id in current
         }
-        wanted = (each.record for each in (*_first([*pointers.values()]), *preferences))
-        missing = [each for each in wanted if each is not None and each not in found]
-        found |= {record.id: record for record in self._records(scope, missing)}
-        return tuple(record for record in found.values() if record.type in LISTED | {"preference"})
+        wanted = (pointer.record for pointer in (*_first([*pointers.values()]), *preferences))
+        missing = [name for name in wanted if name is not None and name not in records]
+        records |= {record.id: record for record in self._records(scope, missing)}
+        return tuple(
+            record for record in records.values() if record.type in LISTED | {"preference"}
+        )
 
     def _topics(self, scope: UserScope) -> tuple[dict[str, Pointer], bool]:
         """Return the pointers of the first topics in the order of their keys, and whether these are
         all topics. If not, the pointers of all known topics are among them. Preferences and the
         graph are left out.
         """
-        found: dict[str, Pointer] = {}
+        pointers: dict[str, Pointer] = {}
         after = ""
         for _ in range(MOST_READS):
             page, last = self._memories.topics_after(scope, after, limit=TOPICS_AT_ONCE)
-            found |= {each.topic_key: each for each in page if _keyed(each.topic_key) is None}
+            pointers |= {
+                pointer.topic_key: pointer for pointer in page if _keyed(pointer.topic_key) is None
+            }
             if last is None:
-                return found, True
+                return pointers, True
             prefix = _keyed(last)
             after = last if prefix is None else prefix + LAST
-            if len(found) >= MOST_TOPICS:
+            if len(pointers) >= MOST_TOPICS:
                 break
-        return found | self._pointers(scope, known_topics()), False
+        return pointers | self._pointers(scope, known_topics()), False
 
     def _preferences(self, scope: UserScope) -> list[Pointer]:
         """Return the pointers of the first preferences in the order of their keys, and of the

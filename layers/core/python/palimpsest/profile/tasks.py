@@ -30,10 +30,10 @@ def is_open(task: Record, *, now: int) -> bool:
 def _named(task: Record) -> Iterator[int]:
     from palimpsest.text.dates import relative_dates  # only tasks need them
 
-    said = datetime.fromtimestamp(task.valid_from / 1000, UTC).date()
-    for found in relative_dates(task.content, at=said):
-        if found.direction >= 0:
-            yield from _end(found.label)
+    day = datetime.fromtimestamp(task.valid_from / 1000, UTC).date()
+    for dated in relative_dates(task.content, at=day):
+        if dated.direction >= 0:
+            yield from _end(dated.label)
     for written in _DATE.findall(task.content):
         yield from _end(written)
 
@@ -42,10 +42,10 @@ def _end(label: str) -> Iterator[int]:
     """Yield the end of a day, week, month or year in ISO 8601. Yield nothing if there is no such
     day.
     """
-    found = _LABEL.fullmatch(label)
-    if found is None:
+    match = _LABEL.fullmatch(label)
+    if match is None:
         return
-    week, year, month, day = found.groups()
+    week, year, month, day = match.groups()
     try:
         begin = date(int(year), int(month or 1), int(day or 1))
         yield _midnight(_after(begin, week=bool(week), month=bool(month), day=bool(day)))

@@ -10,13 +10,13 @@ from pathlib import Path
 
 @cache
 def load(name: str) -> str:
-    """The text of the prompt in `<name>.md`."""
+    """Return the text of the prompt in `<name>.md`."""
     return Path(__file__).with_name(f"{name}.md").read_text(encoding="utf-8").strip()
 
 
 def with_own(task: str, own: str | None) -> str:
-    """The task with an application's own instructions in it. These are escaped, so that they can't
-    close their element.
+    """Return the task with an application's own instructions in it. These are escaped, so that they
+    can't close their element.
     """
     return (
         task
@@ -26,7 +26,7 @@ def with_own(task: str, own: str | None) -> str:
 
 
 def hash_of(*texts: str) -> str:
-    """The name of a prompt: the first twelve hexadecimal digits of its SHA-256. Several parts are
-    joined by an empty line before.
+    """Return the name of a prompt: the first twelve hexadecimal digits of its SHA-256. Several
+    parts are joined by an empty line before.
     """
     return hashlib.sha256("\n\n".join(texts).encode()).hexdigest()[:12]

@@ -154,7 +154,7 @@ def line_of_passage(passage: Passage) -> str:
 
 
 MODEL_SECONDS = 20.0  # for all model calls of one request together
-MAX_ANSWER_TOKENS = 500
+MAX_ANSWER_TOKENS = 500  # an answer is a few sentences; the caller waits for it
 ANSWER_SCHEMA = Schema.of(_GroundedAnswer, name="grounded_answer")
 
 

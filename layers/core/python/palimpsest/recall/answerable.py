@@ -1,4 +1,4 @@
-"""Says how likely the found memories answer the question at all. The weights are learned from
+"""Estimates how likely the found memories answer the question at all. The weights are learned from
 labelled questions, with and without an answer (`make train`), and lie in `answerable.json`.
 """
 
@@ -20,7 +20,7 @@ from palimpsest.recall.ranking import Ranked
 from palimpsest.text.analyser import term_set
 
 Sign = Literal["best", "meaning", "words"]
-"""What tells whether a question is answered.
+"""A sign of whether a question is answered.
 
 `best` is the logarithm of the odds that the best candidate answers. `meaning` is the highest
 likeness of a candidate to the question (0..1). `words` is the share of the question's words that
@@ -42,8 +42,9 @@ class Learned:
 
 @dataclass(frozen=True, slots=True)
 class Answerable:
-    """How likely (0..1) the question is answered, if half of all questions are. `signs` is what is
-    known, and `terms` what the model makes of it: the logarithm of the odds is their sum.
+    """How likely (0..1) the question is answered, if half of all questions are. `signs` are the
+    values of the signs, and `terms` the model's contribution for each. Their sum is the logarithm
+    of the odds.
     """
 
     likelihood: float
@@ -61,7 +62,9 @@ def answerable(
     *,
     learned: Learned | None = None,
 ) -> Answerable:
-    """Judge a recall. `found` are the memories that were read, `places` their ranking."""
+    """Return how likely the recall answers its question. `found` are the memories that were read,
+    and `places` are all candidates in the order of their rank.
+    """
     if not places:
         return NOTHING_FOUND
     signs = dict(_signs(query, found, places))
@@ -98,7 +101,7 @@ def covered(
 
 @cache
 def learned_weights() -> Learned:
-    """The weights that ship with the library."""
+    """Return the weights that ship with the library."""
     file = resources.files("palimpsest.recall").joinpath("answerable.json")
     stored = json.loads(file.read_text("utf-8"))
     return Learned(linear_of(stored["model"]), stored["floor"])

@@ -25,7 +25,7 @@ ShownMemory = FoundMemory | Record | Mapping[str, Any]
 
 
 def quotes_material(memory: FoundMemory, *, user: str) -> bool:
-    """Whether the memory is a user's message that is mostly material, not testimony."""
+    """Return whether the memory is a user's message that is mostly material, not testimony."""
     return memory.speaker == "user" and is_material(memory.content, user=user)
 
 

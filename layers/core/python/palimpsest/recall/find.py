@@ -35,7 +35,7 @@ NEWEST_RECORDS = 25
 # search has missed the record although it is no longer pending.
 JUST_CHANGED = 30_000
 NEWEST_MESSAGES = 20
-FALLBACK_RECORDS = 500
+FALLBACK_RECORDS = 500  # without an index, these are compared one by one
 FALLBACK_MESSAGES = 50
 FALLBACK_SESSIONS = 5
 PAGE = 100
@@ -119,7 +119,7 @@ class FindCandidates:
     def _by_meaning(
         self, scope: UserScope, query: Query, embedded: parallel.Task[Vector | None]
     ) -> list[tuple[str, float]]:
-        """Return the same records of topics that the question means without naming them."""
+        """Return the same records for topics that the question is about without naming them."""
         try:
             vector = embedded.result()
         except (ModelFailed, TimeoutError):
@@ -246,8 +246,8 @@ def _nearest(
     *,
     deadline: float,
 ) -> list[Hits] | None:
-    """Begin the searches by meaning as soon as the question's vector is known. Return None if it
-    has no vector.
+    """Begin the searches by meaning as soon as the question has its vector. Return None if it has
+    no vector.
     """
     try:
         vector = embedded.result()

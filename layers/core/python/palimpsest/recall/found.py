@@ -28,14 +28,14 @@ class Candidate:
     the share (0..1) of the question's words that match. `coverage` is the share of these words in
     its text. `neighbours` of a message are the keys of the messages right before and after it;
     those of a record are the keys of its source messages. If a message says an earlier value of a
-    topic, `outdated_by` is the key of the topic's current record. `says` tells whether a message
+    topic, `outdated_by` is the key of the topic's current record. `says` is whether a message
     states something, or only asks or greets. `words` is the number of its different words, and
     `own_words` the number of its words for its speaker. `speaker` is the role of a message, None
-    for a record. `opinions` are what
-    callers thought of a record in earlier recalls. `by_words` is true for a task, which has no
-    vector. `is_over` is
-    true for a task whose session has ended, for what was due long ago, for what has ended, and for
-    what rests on something that has changed.
+    for a record.
+
+    `opinions` are the opinions of callers on a record in earlier recalls. `by_words` is true for a
+    task, which has no vector. `is_over` is true for a task whose session has ended, and for a
+    record that was due long ago, has ended, or rests on a record that has changed.
     """
 
     key: str
@@ -60,14 +60,15 @@ class Candidate:
 class FoundMemory:
     """A found record or message as the tables have it, with its `candidate` for ranking.
 
-    `id` is the record's or the message's own; `valid_from` is in epoch milliseconds; `speaker` is
-    the role of a message, None for a record; `name` is that of a message's speaker who is not the
-    user. If this memory says an earlier value, `outdated_by` is
-    the id of the record or message with the current value. `times` is the number of found memories
-    and messages with this text. `before` is the text right before a message; it is read only for a
-    reranker. `when` says when what a record says happens, happened or was due.
-    `rests_on_changed` tells that a record rests on one that has changed. `ended_at` (epoch
-    milliseconds) is when a record ended that holds no longer, without a new value.
+    `id` is the record's or the message's own. `valid_from` is in epoch milliseconds. `speaker` is
+    the role of a message (None for a record), and `name` the name of a speaker other than the user.
+    If this memory says an earlier value, `outdated_by` is the id of the record or message with the
+    current value. `times` is the number of found memories and messages with this text. `before` is
+    the text right before a message; it is read only for a reranker. `when` is the time at which a
+    record's content happens, happened or was due.
+
+    `rests_on_changed` is true if a record rests on another that has changed. `ended_at` (epoch
+    milliseconds) is when a record ended without a new value.
     """
 
     id: str
@@ -102,5 +103,5 @@ class FoundMemory:
 
 
 def words_of(record: Record) -> str:
-    """The text of a record that is compared with the words of a question."""
+    """Return the text of a record that is compared with the words of a question."""
     return "\n".join((record.content, record.subject or "", *record.keywords, *record.queries))

@@ -152,8 +152,8 @@ MOST_TOPICS = 6  # common ones
 
 @cache
 def _topics() -> Mapping[str, Sequence[str]]:
-    """Return common topics by the folded words that name them. In a script without spaces, a word
-    also counts inside a longer run.
+    """Return the common topics that a question names, by the folded words that name them. In a
+    script without spaces, such a word also counts inside a longer run of characters.
     """
     topics: dict[str, list[str]] = {}
     for file in word_files(WORDS).values():

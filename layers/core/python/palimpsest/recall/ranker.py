@@ -1,5 +1,5 @@
-"""A linear model that ranks found memories by what is known of them. Its weights are learned from
-labelled conversations (`make train`) and lie in `ranker.json`.
+"""A linear model that ranks found memories by their signals. Its weights are learned from labelled
+conversations (`make train`) and lie in `ranker.json`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ PART = "constant"
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """How much a signal counts: `weight` for each `scale` that it lies above its `mean`."""
+    """The weight of a signal. It adds `weight` for each `scale` by which the signal is above its
+    `mean`.
+    """
 
     mean: float
     scale: float
@@ -39,8 +41,8 @@ class LinearRanker(Generic[Name]):
     weights: Mapping[Name, Weight]
 
     def terms(self, signals: Mapping[Name, float]) -> dict[str, float]:
-        """The terms by signal, and the constant. Their sum is the logarithm of the odds that what
-        the signals are known of answers the question.
+        """Return the contribution of each signal, and the constant. Their sum is the logarithm of
+        the odds that the candidate answers the question.
         """
         terms: dict[str, float] = {PART: self.constant}
         for name, weight in self.weights.items():
@@ -51,30 +53,30 @@ class LinearRanker(Generic[Name]):
 
 @dataclass(frozen=True, slots=True)
 class Rankers:
-    """`found` ranks candidates that no reranker has read, `read` those that one has read."""
+    """The rankers: `found` for candidates that no reranker has read, `read` for the others."""
 
     found: LinearRanker[Signal]
     read: LinearRanker[Signal]
 
 
 def likelihood(terms: Mapping[str, float]) -> float:
-    """How likely (0..1) a candidate with these terms answers the question."""
+    """Return how likely (0..1) a candidate with these terms answers the question."""
     return 1 / (1 + exp(-max(-50.0, min(50.0, sum(terms.values())))))
 
 
 def rankers_of(stored: Mapping[str, Any]) -> Rankers:
-    """The rankers that a file of `make train` holds."""
+    """Return the rankers that a file of `make train` holds."""
     return Rankers(*(linear_of(stored["rankers"][name]) for name in ("found", "read")))
 
 
 def linear_of(stored: Mapping[str, Any]) -> LinearRanker[Any]:
-    """The model that was stored as a constant and the weights by signal."""
+    """Return the model that was stored as a constant and the weights by signal."""
     weights = {name: Weight(**weight) for name, weight in stored["weights"].items()}
     return LinearRanker(stored["constant"], weights)
 
 
 @cache
 def learned() -> Rankers:
-    """The rankers that ship with the library."""
+    """Return the rankers that ship with the library."""
     text = resources.files("palimpsest.recall").joinpath("ranker.json").read_text("utf-8")
     return rankers_of(json.loads(text))

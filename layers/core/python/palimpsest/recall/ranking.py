@@ -1,4 +1,4 @@
-"""Ranks the found memories by what is known of them, and leaves out weak results."""
+"""Ranks the found memories by their signals, and leaves out weak results."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A candidate with its score. `score` (0..1) says how likely it answers the question.
-    `strength` says how likely it has to do with the question at all. `signals` are what the ranker
-    knows of it, and `terms` what it makes of them: the logarithm of the score's odds is their sum.
+    """A candidate with its score. `score` (0..1) is how likely it answers the question. `strength`
+    is how likely it is related to the question at all. `signals` are its values of the ranker's
+    signals, and `terms` their contributions, whose sum is the logarithm of the score's odds.
     """
 
     candidate: Candidate
@@ -39,7 +39,9 @@ class Ranked:
 
 MEANT = 0.5  # the score of a topic that the question means, which is near enough by itself
 DOUBT = 2
-"""The number of opinions that weigh as much as doubt does. One opinion alone says little."""
+"""The number of opinions at which opinions and doubt weigh the same. A single opinion
+says little.
+"""
 
 NONE_READ: Mapping[str, float] = MappingProxyType({})
 
@@ -55,8 +57,8 @@ def ranked(
     rankers: Rankers | None = None,
 ) -> tuple[Ranked, ...]:
     """Return the candidates, best first; equal ones in the order of their keys. `now` is in epoch
-    milliseconds. `read` has the score that a reranker gave, on any scale, of each key that it has
-    read. Without `rankers`, the learned ones rank.
+    milliseconds. `read` has the score that a reranker gave, on any scale, by the key of each text
+    that it has read. Without `rankers`, the learned ones rank.
 
     A message that says an earlier value of a topic ranks below the topic's current record. It keeps
     its rank with `shows_outdated`, or if the question is about something else in the message.
@@ -82,7 +84,7 @@ def ranked(
 def _given_terms(
     candidate: Candidate, *, now: int, period: Period | None, weights: Weights
 ) -> dict[str, float]:
-    """The terms whose weights are given, not learned. Those that are 0 are missing."""
+    """Return the contributions whose weights are set by hand. Contributions of 0 are missing."""
     nearness = 0.0 if period is None else period.nearness(candidate.said_at)
     states = candidate.says in {"something", "little"}
     terms = {
@@ -97,17 +99,17 @@ def _given_terms(
 
 
 def _standing(opinions: Sequence[str]) -> float:
-    """How good the opinions are together, from -1 to 1. Without opinions it is 0."""
-    useful = sum(each.endswith(USEFUL) for each in opinions)
+    """Return how good all opinions are together, from -1 to 1. Without opinions it is 0."""
+    useful = sum(opinion.endswith(USEFUL) for opinion in opinions)
     return (2 * useful - len(opinions)) / (len(opinions) + DOUBT)
 
 
 def near_enough(
     results: Sequence[Ranked], *, weights: Weights = DEFAULT_WEIGHTS
 ) -> tuple[Ranked, ...]:
-    """Return the candidates that are near enough to the question to be shown. If none is near it,
-    none is returned. Candidates that answer far less likely than the best one are left out. If no
-    vectors were compared, words decide.
+    """Return the candidates that are near enough to the question to be shown, or none. Candidates
+    that answer far less likely than the best one are left out. If no vectors were compared, words
+    decide.
     """
     if not any("vector" in result.candidate.scores for result in results):
         return tuple(
@@ -125,13 +127,13 @@ def near_enough(
 def _may_be_shown(
     result: Ranked, by_key: Mapping[str, Ranked], least: float, weights: Weights
 ) -> bool:
-    """Whether the candidate may be shown.
+    """Return whether the candidate may be shown.
 
     Two kinds always may: the record of a topic that the question names, and a statement from the
-    days about which alone the question asks. Others need the `least` odds, or all words of the
+    days that are all the question asks about. Others need the `least` odds, or all words of the
     question. A message that says nothing also needs a word of the question and enough strength of
-    its own, because its vector leans to the message before it. A task and a message of few words
-    need enough strength, their own or that of a question beside them.
+    its own, because its vector is mostly that of the message before it. A task and a message of few
+    words need enough strength, their own or that of a question beside them.
     """
     candidate = result.candidate
     if "topic_key" in candidate.scores or _is_of_days(result):
@@ -149,7 +151,9 @@ def _may_be_shown(
 
 
 def _odds_without_topic(result: Ranked) -> float:
-    """The record of a topic that the question names is so likely that all others lie far below."""
+    """Return the best odds among candidates without such a topic. The record of a topic that the
+    question names is so likely that all others are far below it.
+    """
     return result.odds - result.terms.get("topic", 0.0)
 
 
@@ -173,8 +177,8 @@ def preselected(
 
 
 def _fused(candidates: Sequence[Candidate], weights: Weights) -> dict[str, float]:
-    """One score (0..1) for each key, from words and meaning. A candidate that is not indexed yet is
-    scored by its words alone.
+    """Return one score (0..1) for each key, from words and meaning. A candidate that is not indexed
+    yet is scored by its words alone.
     """
     words = normalised(_scores_of(candidates, "keyword"))
     meanings = normalised(_scores_of(candidates, "vector"))
@@ -201,7 +205,9 @@ def _scores_of(candidates: Sequence[Candidate], retriever: Retriever) -> dict[st
 
 
 def normalised(scores: Mapping[str, float]) -> dict[str, float]:
-    """The scores, scaled so that the least is 0 and the most is 1. If all are equal, all are 1."""
+    """Return the scores, scaled so that the least is 0 and the most is 1. If all are equal, all are
+    1.
+    """
     if not scores:
         return {}
     least, most = min(scores.values()), max(scores.values())
@@ -211,8 +217,8 @@ def normalised(scores: Mapping[str, float]) -> dict[str, float]:
 
 
 def _strength(candidate: Candidate, weights: Weights) -> float:
-    """How near the candidate is to the question, by meaning and words. If it has no vector, words
-    alone decide.
+    """Return how near the candidate is to the question, by meaning and words. If it has no vector,
+    words alone decide.
     """
     limits = weights.near
     above_unrelated = max(0.0, candidate.scores.get("vector", 0.0) - limits.unrelated)

@@ -36,7 +36,7 @@ PAGE = 100  # keys that one read takes
 MAX_SHOWN = 4_000  # characters of a message that a result shows
 Held = tuple[Record, Scores]
 Ends = Mapping[str, int]
-"""When records ended that hold no longer, by id (epoch milliseconds)."""
+"""When records ended without a new value, by id (epoch milliseconds)."""
 
 Given = TypeVar("Given")
 
@@ -45,8 +45,8 @@ Given = TypeVar("Given")
 class RecallRun:
     """A recall in progress: the user, the question, the request, the messages that the asking
     session has `seen`, and the raw `scores` of each found key, by retriever. With `reads_before`,
-    the message right before each found message is read too; with `reads_uses`, how often records
-    were used.
+    the message right before each found message is read too. With `reads_uses`, the uses of records
+    are read too.
     """
 
     scope: UserScope
@@ -101,8 +101,8 @@ def read_all(run: RecallRun, memories: Memories, sessions: Sessions) -> ReadResu
 def _with_names(
     found: list[FoundMemory], memories: Memories, scope: UserScope
 ) -> list[FoundMemory]:
-    """The found messages. A message under a name of the user counts as the user's own. The user's
-    names are read only if a message has a name.
+    """Return the found messages. A message under a name of the user counts as the user's own. The
+    user's names are read only if a message has a name.
     """
     if not any(one.name for one in found):
         return found
@@ -163,8 +163,8 @@ class _RecordReader:
     def _held_then(
         self, run: RecallRun, stored: Sequence[Record], pointers: Mapping[str, Pointer]
     ) -> Iterator[Held]:
-        """For each topic, the version that held at the moment, or that had ended by then, with the
-        scores of all its found versions.
+        """Return, for each topic, the version that held at the moment, or the last one if the topic
+        had ended. It has the scores of all found versions.
         """
         yield from (
             (record, run.scores[record.id]) for record in stored if record.topic_key is None
@@ -211,7 +211,7 @@ class _RecordReader:
         ]
 
     def _ended_sessions(self, run: RecallRun, records: Iterable[Record]) -> frozenset[str]:
-        """The sessions of these tasks that have ended or were removed."""
+        """Return the sessions of these tasks that have ended or were removed."""
         names = sorted(
             {r.source.session for r in records if r.type == "task" and r.source.session is not None}
         )
@@ -236,9 +236,9 @@ def _found_record(
     has_changed: bool,
     ended_at: int | None,
 ) -> FoundMemory:
-    """`uses` is how often the record was used, and when last (epoch seconds). `is_over` says
-    whether its session has ended, `has_changed` whether something that it rests on has changed.
-    `ended_at` is when it ended (epoch milliseconds), None if it has not.
+    """Return a found record. `uses` is how often the record was used, and when last (epoch
+    seconds). `is_over` is true if its session has ended, `has_changed` if a record that it rests on
+    has changed. `ended_at` is when it ended (epoch milliseconds), None if it has not.
     """
     words = term_set(words_of(record))
     candidate = Candidate(
@@ -274,7 +274,9 @@ def _found_record(
 
 
 def _ends(run: RecallRun, pointers: Iterable[Pointer]) -> Ends:
-    """When topics ended that had ended at the moment of the recall, by the record that ended."""
+    """Return when topics ended that had ended at the moment of the recall, by the record that
+    ended.
+    """
     return {
         pointer.ended: pointer.order[0]
         for pointer in pointers
@@ -287,12 +289,12 @@ def _day_of(run: RecallRun) -> datetime:
 
 
 def _messages_of(source: Source) -> tuple[str, ...]:
-    """The keys of the messages that a record was taken from."""
+    """Return the keys of the messages that a record was taken from."""
     return tuple(message_key(source.session, seq) for seq in source.seqs) if source.session else ()
 
 
 def _reason_against_record(record: Record, run: RecallRun) -> str | None:
-    """Why a record is not shown; None if it is."""
+    """Return why a record is not shown; None if it is shown."""
     wanted, request = run.request.filter, run.request
     if record.expires_at is not None and record.expires_at <= seconds(run.now):
         return "expired"
@@ -368,7 +370,7 @@ def _said_before(message: Message | None, head: Head) -> str:
 def _reason_against_message(
     message: Message, head: Head, run: RecallRun, *, session: str
 ) -> str | None:
-    """Why a message is not shown; None if it is."""
+    """Return why a message is not shown; None if it is shown."""
     if message.seq <= head.base or head.is_withdrawn(message.seq):
         return "missing"
     wanted = run.request.filter

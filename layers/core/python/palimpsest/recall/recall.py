@@ -4,6 +4,8 @@ rank them, and keep the best.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -61,6 +63,11 @@ class RecallResult:
     usage: Usage = field(default_factory=Usage)
     cost_usd: float | None = 0.0
     trace: Mapping[str, Any] | None = None
+
+    def recall_id(self, *, user: str, query: str) -> str:
+        """Return the name of the recall for feedback. The same question and result have one."""
+        found = json.dumps([user, query, *(memory.id for memory in self.memories)])
+        return "rec_" + hashlib.sha256(found.encode()).hexdigest()[:32]
 
 
 def _no_floor(_: Scope) -> None:

@@ -154,8 +154,8 @@ def without_echoes(memories: Sequence[FoundMemory], *, question: str) -> list[Fo
 
 
 def without_repeated(memories: Iterable[FoundMemory]) -> list[FoundMemory]:
-    """Return the memories with only one of several equal texts, in the place of the best one. If a
-    record is among them, it is the one that is kept. `times` counts the equal texts.
+    """Return the memories with only one of several equal texts, in the place of the best one. If
+    one of these is a record, the record is kept. `times` counts the equal texts.
     """
     left: dict[str, FoundMemory] = {}
     for memory in memories:

@@ -129,7 +129,9 @@ class SearchMemories:
 def _may_be_read(
     hit: Hit, *, shows: Callable[[str, int], bool] | None, least: float | None
 ) -> bool:
-    """Records always may: they tell which messages are outdated."""
+    """Return whether an item may be read. Records always may, because they show which messages are
+    outdated.
+    """
     message = message_of(hit.key)
     if message is None:
         return True

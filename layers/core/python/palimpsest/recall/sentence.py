@@ -45,12 +45,14 @@ def quoted(
     query: Query, memories: Sequence[FoundMemory], *, user: str, reranker: Reranker | None = None
 ) -> Grounded:
     """Answer with one sentence of the memories (best first), in at most 400 characters with its
-    speaker and day. The answer is empty if no sentence can be quoted: questions, greetings, and
-    the output of tools are not, nor is material, nor a memory that is outdated.
+    speaker and day. The answer is empty if no sentence can be quoted. Questions, greetings, output
+    of tools, material and outdated memories can't be quoted.
 
     Without a reranker, or if it has no time, the words of the question decide between sentences.
     """
-    every = [each for memory in memories[:MEMORIES] for each in _sentences(memory, query, user)]
+    every = [
+        sentence for memory in memories[:MEMORIES] for sentence in _sentences(memory, query, user)
+    ]
     likely = sorted(every, key=lambda each: -(each.odds + SENTENCE * each.share))[:COMPARED]
     if not likely:
         return Grounded("")

@@ -1,5 +1,5 @@
-"""What is known of a found memory beside the others of its recall: the numbers that the ranker
-weighs.
+"""The signals of a found memory, which are the numbers that the ranker weighs. Some compare it with
+the other memories of its recall.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Signal = Literal[
     "read",
     "read_place",
 ]
-"""What the ranker may know of a candidate.
+"""A signal of a candidate.
 
 `meaning` is its likeness to the question, where 0 is unrelated and 1 is equal. `words` is the share
 of the question's words that it has, `topic` that of a topic's words. `neighbours` is the highest
@@ -39,7 +39,7 @@ these texts that it found better.
 """
 SIGNALS: tuple[Signal, ...] = get_args(Signal)
 READ: tuple[Signal, ...] = ("read", "read_place")
-"""What only a reranker knows."""
+"""The signals that only a reranker provides."""
 BY_WORDS = 0.5  # the meaning of the best candidate by words, if it has no vector
 MOST_WORDS = 200  # a longer text is not better for its length
 SHORT = 20  # different words; who asks in more of them mostly says something besides
@@ -48,9 +48,9 @@ SHORT = 20  # different words; who asks in more of them mostly says something be
 def signals_of(
     candidate: Candidate, relevance: Mapping[str, float], *, near: Thresholds
 ) -> Iterator[tuple[Signal, float]]:
-    """The signals of a candidate that no reranker has read. A signal that cannot be known is
-    missing. `relevance` has that of each candidate, by key. The meaning of one without a vector is
-    judged by its words.
+    """Return the signals of a candidate that no reranker has read. Unknown signals are missing.
+    `relevance` has the relevance of each candidate, by key. Without a vector, the meaning is
+    estimated from the words.
     """
     cosine = candidate.scores.get("vector")
     likeness = BY_WORDS * (candidate.coverage + relevance[candidate.key]) / 2
@@ -71,7 +71,7 @@ def signals_of(
 
 
 def read_signals(scores: Mapping[str, float]) -> dict[str, dict[Signal, float]]:
-    """The signals of each text that a reranker read, by key. `scores` may have any scale."""
+    """Return the signals of each text that a reranker read, by key. `scores` may have any scale."""
     if not scores:
         return {}
     least, most = min(scores.values()), max(scores.values())
@@ -86,7 +86,7 @@ def read_signals(scores: Mapping[str, float]) -> dict[str, dict[Signal, float]]:
 
 
 def _places(scores: Sequence[float]) -> dict[float, int]:
-    """The number of higher scores, by score."""
+    """Return the number of higher scores, by score."""
     places: dict[float, int] = {}
     for place, score in enumerate(sorted(scores, reverse=True)):
         places.setdefault(score, place)

@@ -22,7 +22,7 @@ from palimpsest.memory.statements import TOPICAL, Statement
 from palimpsest.recall.answer import USER_MEMORY, line_of_passage, user_memory
 from palimpsest.recall.as_text import format_as_context, passage_of
 from palimpsest.recall.question import RecallRequest
-from palimpsest.recall.recall import Recall
+from palimpsest.recall.recall import Recall, RecallResult
 from palimpsest.scope import UserScope
 from palimpsest.text.analyser import topic_key
 from palimpsest.text.folding import normalized
@@ -186,32 +186,40 @@ class MemoryTools:
         tool_call_id: str | None = None,
         k: int | None = None,
         session: str | None = None,
+        identify: bool = False,
     ) -> Chat:
         """Return a tool message that can be appended as it is. `arguments` are the arguments from
         the model, as JSON text or an object. A search shows at most `k` memories (None: the limit
-        of the asking `session`, or five), and no messages in the window of that session.
+        of the asking `session`, or five), and no messages in the window of that session. If
+        `identify`, the message of a search also has `recall_id` and `memory_ids` for feedback.
 
         If the arguments can't be used, the message says so, and the model can call again. Raises
         `Unavailable`, and `NotFound` if the user has no such session.
         """
         call = _read(tool.arguments, arguments)
+        named: Chat = {}
         match call:
             case SearchToolArguments():
-                content = self._search(scope, call.query, k=k, session=session)
+                found = self._search(scope, call.query, k=k, session=session)
+                content = format_as_context(found.memories, user=scope.user, query=call.query)
+                if identify:
+                    named = _named(found, user=scope.user, query=call.query)
             case RememberToolArguments():
                 content = self._remember(scope, call)
             case ForgetToolArguments():
                 content = self._forget(scope, call.memory)
             case _:
                 content = unusable(tool)
-        message = {"role": "tool", "tool_call_id": tool_call_id, "content": content}
+        message = {"role": "tool", "tool_call_id": tool_call_id, "content": content, **named}
         return {name: value for name, value in message.items() if value is not None}
 
-    def _search(self, scope: UserScope, query: str, *, k: int | None, session: str | None) -> str:
+    def _search(
+        self, scope: UserScope, query: str, *, k: int | None, session: str | None
+    ) -> RecallResult:
         most = self._most_records(scope, session)
         wanted = k or most or MOST_RECORDS
         request = RecallRequest(query=query, k=min(wanted, most or wanted), session=session)
-        return format_as_context(self.recall(scope, request).memories, user=scope.user, query=query)
+        return self.recall(scope, request)
 
     def _most_records(self, scope: UserScope, session: str | None) -> int | None:
         """Return the `max_records` of the asking session, or None if it sets no limit or does not
@@ -245,6 +253,13 @@ class MemoryTools:
                 return f"{USER_MEMORY}\n- Forgotten."
         listed = user_memory([passage_of(found, user=scope.user) for found in near])
         return listed + "\n- Nothing was forgotten: name one of these memories word for word."
+
+
+def _named(found: RecallResult, *, user: str, query: str) -> Chat:
+    return {
+        "recall_id": found.recall_id(user=user, query=query),
+        "memory_ids": [memory.id for memory in found.memories],
+    }
 
 
 def _read(kind: type[Arguments], arguments: object) -> Arguments | None:

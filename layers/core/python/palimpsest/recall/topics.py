@@ -1,6 +1,6 @@
-"""Finds the topics that a question means, also if it names none of their words. The question's
-vector is compared with those of descriptions of common topics, which lie in `topics.json`
-(`python -m benchmarks.retrieval.topics` writes them).
+"""Finds the topics that a question is about, even if it names none of their words. The question's
+vector is compared with those of descriptions of common topics, which lie in `topics.json` (`python
+-m benchmarks.retrieval.topics` writes them).
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class _Topic:
 
 
 def topics_meant(question: Vector, *, model: str) -> tuple[str, ...]:
-    """Return the keys of the topics that a question means, the most likely ones first. `model` is
-    the model of the question's vector. The result is empty if no topic is near, and if the
+    """Return the keys of the topics that a question is about, the most likely ones first. `model`
+    is the model of the question's vector. The result is empty if no topic is near, and if the
     descriptions have no vectors of this model.
     """
     known = _topics().get(model, ())

@@ -1,4 +1,4 @@
-"""How much those signals count in recall's ranking that no model has learned."""
+"""The weights of recall's ranking that are set by hand, because no model has learned them."""
 
 from __future__ import annotations
 
@@ -11,24 +11,23 @@ DAY = 24 * 3600 * 1000  # milliseconds
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What is not learned of the ranking, because our labelled sets have too few cases of it, or
-    because it is a rule (docs/adr/0097).
+    """The weights that are not learned, because our labelled sets have too few cases of them, or
+    because they are rules (docs/adr/0097).
 
     `vector` is the share of meaning in a candidate's relevance; words have the rest. The next six
-    are added to the logarithm of the odds that a candidate answers: `importance` and `recency` by
-    at most half of it, `over` for what is over, `feedback` times the callers' opinions (-1..1) of
-    the memory, `period` for a memory of the period that the question names, and `days` for a
-    statement of that period if the question asks about nothing else.
+    are added to the logarithm of the odds that a candidate answers. Half of `importance` and half
+    of `recency` are added at most. `over` is added for memories that are over. `feedback` is
+    multiplied by the callers' opinions (-1..1) of the memory. `period` is added for a memory of the
+    period that the question names, and `days` for a statement of that period if the question asks
+    about nothing else.
 
     A message with an earlier value gets at most `outdated` times the score of the topic's current
     record. That holds only if that record has at least `same_topic` of the message's score.
     Otherwise the question is about something else in the message.
 
     A candidate is left out if the logarithm of its odds to answer lies `far` below that of the best
-    one.
-
-    `near` holds the thresholds of the embedding model. A memory with all of the question's words
-    passes them, and so does a memory of a topic that the question names.
+    one. `near` holds the thresholds of the embedding model. A memory with all of the question's
+    words passes them, and so does a memory of a topic that the question names.
     """
 
     vector: float = 0.6

@@ -25,7 +25,7 @@ MAX_MEANING = 4_000  # characters from which the vector is made
 
 MAX_BEFORE = 200  # characters of each message that was said before
 
-TURNS_BEFORE = 2  # messages before one that give it context
+TURNS_BEFORE = 2  # messages right before, which give a message its context
 
 SAID_BEFORE = 0.3  # the weight of the vector of the text right before; the message's own has 1
 

@@ -111,9 +111,9 @@ class Embed:
         done twice, because a document with a version from a faster clock is not removed at once.
         """
         owner = Scope(job.tenant).user(job.user or "")
-        return not self._removes_stale(owner) or not self._removes_stale(owner)
+        return not self.remove_stale(owner) or not self.remove_stale(owner)
 
-    def _removes_stale(self, owner: UserScope) -> bool:
+    def remove_stale(self, owner: UserScope) -> bool:
         """Remove documents whose items are not in the tables. Returns whether there were any, or
         may be more. Raises `Unavailable`.
         """

@@ -80,8 +80,8 @@ class EmbedPlans:
         self._take_in_records(plan, records.values())
 
     def _take_in_records(self, plan: Plan, records: Iterable[Record]) -> None:
-        """Add records to the plan. Current records and those that have ended get documents. A
-        record that was replaced by another of its topic loses its document.
+        """Add records to the plan. Current and ended records get documents. A record that was
+        replaced by another of its topic loses its document.
         """
         every = tuple(records)
         topics = sorted({record.topic_key for record in every if record.topic_key})
@@ -117,20 +117,23 @@ class EmbedPlans:
         plan = Plan(owner, self.memories.user(owner).epoch)
         is_erased = head.epoch < plan.epoch
         changed = {change.seq: change for change in changes}
-        found = {} if is_erased else self._readable(session, head, tuple(changed))
+        messages = {} if is_erased else self._readable(session, head, tuple(changed))
         behind = {
             seq + n: message
             for seq, message in changed.items()
-            if _is_redacted(found, seq)
+            if _is_redacted(messages, seq)
             for n in REACH
         }
         if behind:  # documents of later messages contain a part of this one
-            changed = {**{seq: each for seq, each in behind.items() if seq <= head.seq}, **changed}
-            found = self._readable(session, head, tuple(changed))
+            changed = {
+                **{seq: message for seq, message in behind.items() if seq <= head.seq},
+                **changed,
+            }
+            messages = self._readable(session, head, tuple(changed))
         for seq, change in changed.items():
             key = message_key(session.session, seq)
             plan.changes[key] = change
-            item = _indexable(found, seq, session=session.session, head=head)
+            item = _indexable(messages, seq, session=session.session, head=head)
             if item is None:
                 plan.gone[key] = gone(key, version=message_version(head))
             else:

@@ -128,8 +128,8 @@ class SearchIndex(Words, Vectors, Protocol):
         """Return the number of the owner's documents that can be found."""
 
     def prepare(self, *, afresh: bool = False) -> None:
-        """Make an index of this space if there is none. If no index is read, this one is read from
-        now on. With `afresh`, also make an empty index beside the one that is read, unless there is
+        """Make an index of this space if there is none. If no index is read, searches read this one
+        from now on. With `afresh`, also make an empty index beside the current one, unless there is
         one already. Safe to repeat, even from several places at once.
         """
 

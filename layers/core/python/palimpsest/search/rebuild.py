@@ -1,5 +1,5 @@
-"""The rebuilding of the search index from the tables, page by page, while the service continues. At
-the end, the new index is the one that is read.
+"""Rebuilds the search index from the tables, page by page, while the service continues. At the end,
+searches read the new index.
 """
 
 from __future__ import annotations
@@ -80,10 +80,10 @@ class Reindex:
         head = self.sessions.open(session).head
         if head is None:
             return []
-        found = self.sessions.messages(
+        messages = self.sessions.messages(
             session, first=max(after, head.base) + 1, last=head.seq, page=most
         )
-        return [message.seq for message in islice(found, most)]
+        return [message.seq for message in islice(messages, most)]
 
     def _records(self, state: ReindexPayload) -> ReindexPayload:
         """Index a page of records, of one user or of several."""

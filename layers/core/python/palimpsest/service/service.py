@@ -14,6 +14,7 @@ from palimpsest.service.parts import Models, Stores
 if TYPE_CHECKING:
     from palimpsest.context.read import ReadContext
     from palimpsest.conversations.append import Append
+    from palimpsest.conversations.begin import BeginSession
     from palimpsest.conversations.contents import Contents
     from palimpsest.conversations.history import History
     from palimpsest.conversations.listing import ListJobs, ListSessions, SessionLimit
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from palimpsest.graph.manage import ManageGraph
     from palimpsest.graph.read import QueryGraph, ReadGraph
     from palimpsest.jobs.kinds import Family
-    from palimpsest.jobs.steps import ReadJob, Restart, RetryJob
+    from palimpsest.jobs.requests import ReadJob, Restart, RetryJob
     from palimpsest.memory.burials import Stated
     from palimpsest.memory.history import ShowMemories
     from palimpsest.memory.manage import ManageMemories
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from palimpsest.memory.removal.sources import HideSources, RedactSources
     from palimpsest.memory.removal.users import Erase
     from palimpsest.memory.user_names import ManageNames
+    from palimpsest.model_calls.kept import ListCalls
     from palimpsest.models.reported import CountReported
     from palimpsest.profile.read import ReadProfile
     from palimpsest.recall.recall import Recall
@@ -60,8 +62,8 @@ if TYPE_CHECKING:
 
 
 def _states(sentence: str) -> Sequence[Stated]:
-    """Return the statements of a sentence. The phrases for this are read from their files at the
-    first sentence.
+    """Return what a sentence states. The phrases for this are read from their files at the first
+    sentence.
     """
     from palimpsest.offline.extractor import states
 
@@ -93,12 +95,17 @@ class Service:
             self.stores.tenants,
             self.tokens,
             self.clock,
-            self._limit,
+            self._begin_session,
             schedule,
             self._contents,
-            self.manage.setup,
             hides_old,
         )
+
+    @cached_property
+    def _begin_session(self) -> BeginSession:
+        from palimpsest.conversations.begin import BeginSession
+
+        return BeginSession(self.stores.tenants, self.tokens, self._limit, self.manage.setup)
 
     @cached_property
     def _hides_old(self) -> HideOldWords:
@@ -203,9 +210,16 @@ class Service:
 
     @cached_property
     def read_job(self) -> ReadJob:
-        from palimpsest.jobs.steps import ReadJob
+        from palimpsest.jobs.requests import ReadJob
 
         return ReadJob(self.stores.jobs, self.clock)
+
+    @cached_property
+    def list_calls(self) -> ListCalls:
+        from palimpsest.model_calls.kept import ListCalls
+
+        stores = self.stores
+        return ListCalls(stores.blobs, stores.sessions, stores.tenants, self.clock)
 
     @cached_property
     def list_jobs(self) -> ListJobs:
@@ -215,7 +229,7 @@ class Service:
 
     @cached_property
     def retry_job(self) -> RetryJob:
-        from palimpsest.jobs.steps import RetryJob
+        from palimpsest.jobs.requests import RetryJob
 
         return RetryJob(self.stores.jobs, self._restarts(), self.clock)
 

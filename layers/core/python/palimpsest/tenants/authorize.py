@@ -15,7 +15,7 @@ BEARER = re.compile(r"(?:Bearer|Token) (pal_[A-Za-z0-9_-]{43})", re.IGNORECASE)
 
 KNOWN_SECONDS = 60  # how long a revoked key may still be accepted
 
-MOST_KEYS = 1_000
+MOST_KEYS = 1_000  # a caller who tries keys must not fill the memory
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,7 @@ class TenantSettings:
     are kept for ever. `by_type` overrides this for the types that it names. None = for ever.
     `change` identifies the last change of these days. If a recall answers the question less likely
     than `answer_floor` (0..1), its `answer` is empty; None = the floor that was learned.
+    With `keep_model_calls`, prompts and answers of jobs' model calls are kept for some days.
     """
 
     memory: Mapping[str, Any] = field(default_factory=dict)
@@ -60,6 +61,7 @@ class TenantSettings:
     limits: TenantLimits = TenantLimits()
     secrets: SecretsRule = "keep_in_message"
     answer_floor: float | None = None
+    keep_model_calls: bool = False
 
     @property
     def days(self) -> tuple[int | None, int | None, Mapping[str, int | None]]:

@@ -14,7 +14,7 @@ from palimpsest.scope import Scope, checked_id
 from palimpsest.tenants.ports import StaticFact, StaticFacts
 from palimpsest.text.json_values import readable
 
-MOST_FACTS = 200
+MOST_FACTS = 200  # every context of an agent reads them all
 
 LONGEST_FACT = 4_000  # characters, as contexts show it
 
@@ -71,12 +71,12 @@ class ManageStaticFacts:
 
 
 def _checked(content: Any) -> Any:
-    said = readable(content)
-    if not said.strip():
+    text = readable(content)
+    if not text.strip():
         raise Unprocessable(
             "A fact must not be empty.", errors=(FieldError("content", "must not be empty"),)
         )
-    if len(said) > LONGEST_FACT:
-        error = FieldError("content", f"{len(said)} characters of at most {LONGEST_FACT}")
+    if len(text) > LONGEST_FACT:
+        error = FieldError("content", f"{len(text)} characters of at most {LONGEST_FACT}")
         raise TooLarge("The fact is too long.", code="fact_too_large", errors=(error,))
     return content

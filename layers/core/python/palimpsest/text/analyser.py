@@ -48,7 +48,7 @@ _RUN = re.compile(rf"([{_CJK}]+)|[^\s{_CJK}]+")
 
 @cache
 def function_words() -> frozenset[str]:
-    """Return the words of all languages that say how a question is put, not what it is about."""
+    """Return the words of all languages that form a question but do not say what it is about."""
     return frozenset(entries("palimpsest.text", "function_words"))
 
 
@@ -106,8 +106,12 @@ def words(text: str) -> list[str]:
     """Return the folded words of the text's first `MAX_COMPARED` characters. A run of Chinese,
     Japanese or Korean writing is one word.
     """
-    found = folded(text[:MAX_COMPARED])
-    return found.split() if found.isascii() else [word.text for word in _split(found)]
+    folded_text = folded(text[:MAX_COMPARED])
+    return (
+        folded_text.split()
+        if folded_text.isascii()
+        else [word.text for word in _split(folded_text)]
+    )
 
 
 def accented_words(text: str) -> list[str]:
@@ -150,17 +154,17 @@ def content_terms(text: str) -> tuple[str, ...]:
     """
     every = list(_split(folded(text[:MAX_COMPARED])))
     language = _language(every)
-    asked = _without(_function_words_of(language), every)
-    return tuple(dict.fromkeys(_compared(asked, language)))[:MAX_QUERY_WORDS]
+    kept = _without(_function_words_of(language), every)
+    return tuple(dict.fromkeys(_compared(kept, language)))[:MAX_QUERY_WORDS]
 
 
 def document_terms(text: str) -> DocumentTerms:
-    """Return the terms of a text that a search index holds."""
-    found = list(_split(folded(text[:MAX_INDEXED])))
-    stems_of = _stems_of(found, _language(found))
+    """Return the terms under which a search index holds a text."""
+    kept = list(_split(folded(text[:MAX_INDEXED])))
+    stems_of = _stems_of(kept, _language(kept))
     indexed: list[str] = []
     parts: list[str] = []
-    for word in found:
+    for word in kept:
         indexed += _characters_and_pairs(word.text) if word.is_cjk else stems_of[word.text]
         parts += () if word.is_cjk else _parts(word.text)
     return DocumentTerms(indexed, parts)
@@ -174,12 +178,12 @@ def query_terms(text: str) -> QueryTerms:
     question's language.
     """
     every = list(_split(folded(text[:MAX_INDEXED])))
-    asked = _without(_english_function_words(), every)[:MAX_QUERY_WORDS]
-    stems_of = _stems_of(asked, _language(every))
+    kept = _without(_english_function_words(), every)[:MAX_QUERY_WORDS]
+    stems_of = _stems_of(kept, _language(every))
     searched: dict[str, None] = {}
     parts: list[list[str]] = []
     room = MAX_QUERY_PARTS
-    for word in asked:
+    for word in kept:
         searched |= dict.fromkeys(
             _characters_and_pairs(word.text) if word.is_cjk else stems_of[word.text]
         )
@@ -237,7 +241,7 @@ def _stems_of(found: Iterable[_Word], language: str) -> dict[str, tuple[str, ...
 def _stemmed(every: Iterable[str], language: str = ENGLISH) -> Iterator[tuple[str, str]]:
     from Stemmer import Stemmer  # not at import: a first request without words does not wait for it
 
-    stemmer = Stemmer(language, 0)  # one for each call: it is not safe between threads
+    stemmer = Stemmer(language, 0)  # one for each call, because threads may not share it
     for word in every:
         term = word[:MAX_WORD]
         yield word, str(stemmer.stemWord(term)) if term.isascii() else term
@@ -252,15 +256,15 @@ def _without(left_out: Collection[str], every: Iterable[_Word]) -> list[_Word]:
     """Return each word once, without the words in `left_out`. If no other words are left, return
     all.
     """
-    found = list(dict.fromkeys(every))
-    return [word for word in found if word.text not in left_out] or found
+    kept = list(dict.fromkeys(every))
+    return [word for word in kept if word.text not in left_out] or kept
 
 
 def _compared(every: Iterable[_Word], language: str | None = None) -> list[str]:
-    found = list(every)
-    stems_of = _stems_of(found, language or _language(found))
+    kept = list(every)
+    stems_of = _stems_of(kept, language or _language(kept))
     compared: list[str] = []
-    for word in found:
+    for word in kept:
         compared += _pairs(word.text) if word.is_cjk else stems_of[word.text]
     return compared
 

@@ -15,8 +15,8 @@ BASE = K1 * (1 - B)
 @dataclass(frozen=True, slots=True)
 class Field:
     """The statistics of one field (words or parts) over one owner's documents, for BM25 as Lucene
-    scores it: the number of documents with terms in the field, and the number of terms in all of
-    them.
+    scores it. `documents` is the number of documents with terms in the field, and the other number
+    counts the terms in all of them.
     """
 
     documents: int

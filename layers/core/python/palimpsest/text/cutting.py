@@ -19,7 +19,7 @@ Count = Callable[[str], int]
 
 ELLIPSIS = "…"
 REPLACED = '{"left out"'  # the beginning of arguments that replace others
-TRIES = 3
+TRIES = 3  # counting tokens takes most of the time, and a guess is near after a few
 GOOD_ENOUGH = 0.85  # of the tokens allowed: another try would cost more than it gains
 LOOK_BACK = 256  # characters; most texts have a place between two graphemes in the last few
 
@@ -170,8 +170,8 @@ def _behind(text: str, start: int) -> int:
     place = _before(text, start)
     if place == start or place >= len(text):
         return place
-    found = _patterns().cluster.match(text, place)
-    return int(found.end())
+    match = _patterns().cluster.match(text, place)
+    return int(match.end())
 
 
 def _seam(text: str, end: int) -> int:
@@ -181,9 +181,9 @@ def _seam(text: str, end: int) -> int:
     reach = LOOK_BACK
     while True:
         start = max(0, end - reach)
-        found = _patterns().seam.search(text, start, end)
-        if found or start == 0:
-            return int(found.end()) if found else 0
+        match = _patterns().seam.search(text, start, end)
+        if match or start == 0:
+            return int(match.end()) if match else 0
         reach *= 4
 
 

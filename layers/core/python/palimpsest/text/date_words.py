@@ -118,8 +118,8 @@ def _either(words: Iterator[str] | Mapping[str, int]) -> str:
 
 
 def _fixed() -> Iterator[tuple[Unit, int, Sought]]:
-    """One pattern for each unit and distance, over all languages. In scripts that write blanks it
-    finds whole words.
+    """Return one pattern for each unit and distance, over all languages. In scripts that write
+    blanks it finds whole words.
     """
     by_distance: dict[tuple[Unit, int], tuple[list[str], list[str]]] = {}
     for file in word_files(PACKAGE).values():

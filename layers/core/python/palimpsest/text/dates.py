@@ -45,11 +45,11 @@ def dated(text: str, *, at: date) -> str:
     has it already.
     """
     parts, done = [], 0
-    for found in relative_dates(text, at=at):
-        parts.append(text[done : found.end])
-        if not _SAID_ALREADY.match(text, found.end) and found.label not in text:
-            parts.append(f" ({found.label})")
-        done = found.end
+    for relative in relative_dates(text, at=at):
+        parts.append(text[done : relative.end])
+        if not _SAID_ALREADY.match(text, relative.end) and relative.label not in text:
+            parts.append(f" ({relative.label})")
+        done = relative.end
     return "".join((*parts, text[done:]))
 
 
@@ -62,20 +62,22 @@ def relative_dates(text: str, *, at: date) -> list[Dated]:
 
 
 def may_be_relative(text: str) -> bool:
-    """Whether a text has a word of which every relative date has one."""
+    """Return whether a text may have a relative date: whether it has one of the words that occur in
+    all of them.
+    """
     return bool(_triggers().mask(text))
 
 
 def with_places(text: str) -> str:
-    """The text in lower case. Each letter keeps its place."""
+    """Return the text in lower case. Each letter keeps its place."""
     return text.lower() if text.isascii() else "".join(letter.lower()[:1] for letter in text)
 
 
 @lru_cache(maxsize=64)  # the same sentence is asked for by several readers
 def _relative_dates(lower: str, at: date) -> Sequence[Dated]:
-    found = sorted(_all(lower, at), key=lambda relative: (relative.start, -relative.end))
+    dates = sorted(_all(lower, at), key=lambda relative: (relative.start, -relative.end))
     result: list[Dated] = []
-    for relative in found:
+    for relative in dates:
         if not result or relative.start >= result[-1].end:
             result.append(relative)
     return result
@@ -83,8 +85,8 @@ def _relative_dates(lower: str, at: date) -> Sequence[Dated]:
 
 def _all(lower: str, at: date) -> Iterator[Dated]:
     likely = date_words().relative.likely(lower)
-    found = chain(_fixed(lower, likely), _counted(lower, likely), _weekdays(lower, at, likely))
-    for match, unit, offset in found:
+    dates = chain(_fixed(lower, likely), _counted(lower, likely), _weekdays(lower, at, likely))
+    for match, unit, offset in dates:
         label = _label(unit, offset, at)
         if label is not None:
             yield Dated(match.start(), match.end(), label, (offset > 0) - (offset < 0))
@@ -92,7 +94,7 @@ def _all(lower: str, at: date) -> Iterator[Dated]:
 
 @cache
 def _triggers() -> Triggers:
-    """The words of which every relative date has one."""
+    """Return words of which every relative date has at least one."""
     return Triggers([tuple(entries("palimpsest.text", "date_words"))], asked_together=True)
 
 
@@ -229,7 +231,7 @@ def _relative(text: str, today: date) -> Iterator[Period]:
         label = _LABEL.fullmatch(relative.label)
         if label is not None and relative.direction <= 0:
             days = 7 if label["week"] else 1
-            found = _between(
+            named = _between(
                 int(label["year"]), int(label["number"] or 0), int(label["day"] or 0), days=days
             )
-            yield replace(found, words=text[relative.start : relative.end])
+            yield replace(named, words=text[relative.start : relative.end])

@@ -31,6 +31,6 @@ def readable(value: Any) -> str:
 
 def _within(value: Any, *, is_listed: bool) -> str:
     """Return a value that is inside a list (`is_listed`) or inside an object."""
-    said = readable(value) or "none"
+    text = readable(value) or "none"
     is_compound = isinstance(value, Mapping) or (is_listed and isinstance(value, list | tuple))
-    return f"({said})" if is_compound and value else said
+    return f"({text})" if is_compound and value else text

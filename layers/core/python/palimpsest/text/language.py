@@ -1,4 +1,4 @@
-"""Tells in which language a text is written, by its commonest words."""
+"""Recognizes the language of a text by its commonest words."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ ENGLISH: Final = "en"
 
 @cache
 def _common_words() -> Mapping[str, frozenset[str]]:
-    """Return the commonest words of each language that has a list of them. A word that is both an
-    English and another one ("was", "in") tells nothing.
+    """Return the commonest words of each language that has a list of them. A word that is common in
+    English and in another language ("was", "in") does not count.
     """
     files = word_files(PACKAGE)
     english = frozenset(files[ENGLISH]["function_words"])
-    found = {
+    by_language = {
         language: frozenset((*file.get("function_words", ()), *file["common_words"]))
         for language, file in files.items()
         if "common_words" in file
     }
-    others = frozenset[str]().union(*found.values())
+    others = frozenset[str]().union(*by_language.values())
     return {
-        **{language: own - english for language, own in found.items()},
+        **{language: own - english for language, own in by_language.items()},
         ENGLISH: english - others,
     }
 
 
 def language_of(words: Collection[str]) -> str:
-    """Return the code of the language of a text with these folded words: the one that most of its
-    common words belong to. A text without common words counts as English.
+    """Return the code of the language of a text with these folded words. It is the language that
+    most of its common words belong to. A text without common words counts as English.
     """
     distinct = frozenset(words)
     counts = {language: len(distinct & common) for language, common in _common_words().items()}

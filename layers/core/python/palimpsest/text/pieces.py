@@ -1,7 +1,8 @@
-"""The pieces of text that every match of a pattern has, told from how the pattern is written.
+"""Derives from a pattern the pieces of text that every match of it contains.
 
-Patterns of word files are words, groups of alternatives, and signs that a part may be missing. The
-few forms that they use are read here. Any other form ends a piece, or the pattern needs nothing.
+Patterns of word files consist of words, groups of alternatives, and signs that a part is optional.
+This module reads the few forms that they use. At any other form a piece ends, or the whole pattern
+has no pieces.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from palimpsest.text.triggers import lowered
 Pieces = frozenset[str]
 
 BEYOND_LATIN: Final = "\u0250"
-"""From here on letters may have more than two forms that are equal when case is ignored."""
+"""Letters from this one on may have more than two forms that are equal when case is ignored."""
 SHORTEST = 2  # a shorter piece is in most texts
 _MICRO = "\N{MICRO SIGN}"
 _TOKEN = re.compile(
@@ -40,13 +41,13 @@ _NO_LIST = re.compile(r"\^|.+-.|.*\\\w", re.DOTALL)
 
 
 class _UnknownFormError(Exception):
-    """The pattern has a form that is not read."""
+    """The pattern has a form that this module does not read."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Alternatives, each with its parts one after the other. Of a group that is repeated no piece
-    goes on before or after it.
+    """Alternatives, each a sequence of parts. If the group is repeated, no piece reaches from it
+    into the parts before or after it.
     """
 
     branches: Sequence[Sequence[_Part]]
@@ -54,17 +55,21 @@ class _Group:
 
 
 _Part = str | _Group
-"""A letter, a group, or an empty string for anything."""
+"""A letter, a group, or an empty string for any text."""
 
 
 def pieces_of(pattern: str) -> Sequence[Pieces]:
-    """Sets of pieces in lower case, the smallest first: each match has one of each set."""
-    found = dict.fromkeys(_of_parts([_read(pattern)]))
-    return sorted(filter(_counts, map(_shortest, found)), key=len)
+    """Return sets of pieces in lower case, the smallest set first. Each match contains at least one
+    piece of each set.
+    """
+    sets = dict.fromkeys(_of_parts([_read(pattern)]))
+    return sorted(filter(_counts, map(_shortest, sets)), key=len)
 
 
 def forms_of(pattern: str) -> Sequence[Sequence[Pieces]]:
-    """The sets of pieces of each alternative of a pattern: a match has one of each set of one."""
+    """Return the sets of pieces of each alternative of a pattern. There is always one alternative
+    of which a match contains at least one piece of each set.
+    """
     parts = list(_inlined([_read(pattern)]))
     groups = (part for part in parts if isinstance(part, _Group) and _has_words(part))
     several = next(groups, _Group([[]]))
@@ -75,17 +80,17 @@ def forms_of(pattern: str) -> Sequence[Sequence[Pieces]]:
 
 
 def is_of_beginning(pattern: str) -> bool:
-    """Whether each match begins where the text begins."""
+    """Return whether the pattern matches only at the beginning of a text."""
     return pattern.startswith("^") and len(_read(pattern).branches) == 1
 
 
 def _has_words(group: _Group) -> bool:
-    """Whether a group has alternatives that are longer than a letter."""
+    """Return whether an alternative of the group is longer than a letter."""
     return not group.is_repeated and max(map(len, group.branches)) > 1
 
 
 def _read(pattern: str) -> _Group:
-    """The pattern as alternatives; one that is anything if it has an unknown form."""
+    """Return the alternatives of the pattern. If it has an unknown form, they match any text."""
     tokens = _TOKEN.finditer(pattern)
     try:
         return _group(tokens)
@@ -94,7 +99,7 @@ def _read(pattern: str) -> _Group:
 
 
 def _group(tokens: Iterator[re.Match[str]]) -> _Group:
-    """The alternatives up to the bracket that closes them, or to the end."""
+    """Return the alternatives up to the bracket that closes them, or to the end of the pattern."""
     branches: list[list[_Part]] = [[]]
     for token in tokens:
         kind, parts = str(token.lastgroup), branches[-1]
@@ -119,7 +124,7 @@ def _repeated(part: _Part, often: str) -> _Part:
 
 
 def _plain(kind: str, token: str) -> Sequence[_Part]:
-    """The parts of a token that is no group: a letter, a set of letters, or anything."""
+    """Return the parts of a token outside groups: a letter, a set of letters, or any text."""
     if kind == "unknown":
         raise _UnknownFormError
     if kind == "edge" or (kind == "escaped" and token[1] in _EDGES):
@@ -140,7 +145,7 @@ def _set(listed: str) -> _Part:
 
 
 def _inlined(parts: Iterable[_Part]) -> Iterator[_Part]:
-    """The parts, with those of groups that have one alternative in their place."""
+    """Yield the parts. A group with a single alternative is replaced by its parts."""
     for part in parts:
         if isinstance(part, _Group) and len(part.branches) == 1 and not part.is_repeated:
             yield from _inlined(part.branches[0])
@@ -149,7 +154,7 @@ def _inlined(parts: Iterable[_Part]) -> Iterator[_Part]:
 
 
 def _of_parts(parts: Iterable[_Part]) -> Iterator[Pieces]:
-    """The pieces of parts that are one after the other."""
+    """Yield the pieces of a sequence of parts."""
     run = ""
     for part in chain(_inlined(parts), [""]):
         if isinstance(part, str) and part and _has_one_lower_form(part):
@@ -166,13 +171,13 @@ def _of_group(group: _Group) -> Iterator[Pieces]:
     if len(group.branches) == 1:
         yield from _of_parts(group.branches[0])
         return
-    each = [max(_of_parts(branch), key=_rarity, default=None) for branch in group.branches]
-    if all(each):
-        yield frozenset().union(*filter(None, each))
+    rarest = [max(_of_parts(branch), key=_rarity, default=None) for branch in group.branches]
+    if all(rarest):
+        yield frozenset().union(*filter(None, rarest))
 
 
 def _has_one_lower_form(letter: str) -> bool:
-    """Whether a letter has one form in lower case, whatever its case is."""
+    """Return whether upper and lower case of the letter have only one lower form."""
     is_plain = letter < BEYOND_LATIN and letter != _MICRO
     return is_plain or letter.lower() == letter.upper()
 
@@ -182,13 +187,15 @@ def _counts(pieces: Pieces) -> bool:
 
 
 def _weight(piece: str) -> int:
-    """The letters of a piece; marks and letters beyond the English alphabet count for two."""
+    """Return how much a piece excludes: its letters, and one more for a piece with marks or with
+    letters beyond the English alphabet.
+    """
     is_common = piece.isascii() and (piece.isalnum() or (piece.isspace() and piece != "\n"))
     return len(piece) if is_common else len(piece) + 1
 
 
 def _shortest(pieces: Pieces) -> Pieces:
-    """The pieces except those that contain a shorter piece."""
+    """Return the pieces without those in which a shorter piece occurs."""
     return frozenset(
         piece for piece in pieces if not any(map(piece.__contains__, pieces - {piece}))
     )

@@ -30,8 +30,8 @@ LEAST_OWN = 1.0  # for such a sentence of few words, because it is worth remembe
 NOISY = 0.2  # share of characters that are neither letters, digits nor blanks: code, tables, data
 OFTEN = 0.2  # of all sentences: a word in more of them says nothing about the topic
 
-# What a pattern begins with decides its time: a letter, or one of a few, is looked for much faster
-# than all else.
+# The beginning of a pattern decides its time. A letter, or one of a few letters, is found much
+# faster than anything else.
 _NUMBER = re.compile(r"\d\d*+(?:[.,:/-]\d+)*")
 # Both are linear: a run of letters is tried from its beginning only.
 _IDENTIFIER = re.compile(r"(?<![^\W\d_])[^\W\d_]++[-_/]?\d|\S@\S+\.\w|https?://")
@@ -61,7 +61,7 @@ themselves.
 
 @cache
 def _patterns() -> Sequence[re.Pattern[str]]:
-    """Return a pattern for each of the fields, for texts in lower case."""
+    """Return, for each of `FIELDS`, a pattern for texts in lower case."""
     return tuple(either(*patterns_by_writing(field)) for field in FIELDS)
 
 
@@ -71,7 +71,7 @@ def _triggers() -> Triggers:
 
 
 def _likely(sentence: str) -> Sequence[int]:
-    """Return the numbers of the fields that may have a word in the sentence."""
+    """Return the numbers of the `FIELDS` that may have a word in the sentence."""
     return _triggers().candidates(sentence)
 
 
@@ -154,12 +154,12 @@ def worth(
 
 def _facts(sentence: str, *, has_number_words: bool) -> float:
     """Return how many numbers, dates and sums the sentence has. An identifier counts for more."""
-    found: float = len(_NUMBER.findall(sentence))
-    if found or "@" in sentence or "://" in sentence:
-        found += IDENTIFIER * len(_IDENTIFIER.findall(sentence))
+    numbers: float = len(_NUMBER.findall(sentence))
+    if numbers or "@" in sentence or "://" in sentence:
+        numbers += IDENTIFIER * len(_IDENTIFIER.findall(sentence))
     if has_number_words:
-        found += len(_patterns()[NUMBER_WORD].findall(sentence.lower()))
-    return found
+        numbers += len(_patterns()[NUMBER_WORD].findall(sentence.lower()))
+    return numbers
 
 
 def is_log_line(sentence: str) -> bool:

@@ -243,7 +243,7 @@ def leans_on_a_question(sentence: str) -> bool:
 
 
 def tells_who_the_user_is(sentence: str) -> bool:
-    """Whether users say in it who they are or what they like."""
+    """Return whether users say in this sentence who they are or what they like."""
     likely = _who_triggers().candidates(sentence)
     return bool(likely) and any(_who_the_user_is()[number].search(sentence) for number in likely)
 
@@ -254,10 +254,10 @@ def words(sentence: str) -> frozenset[str]:
     """
     if sentence.isascii():
         return word_set(sentence.lower())
-    found: set[str] = set()
+    grams: set[str] = set()
     for word in _WORD.findall(sentence.casefold()):
         if _UNSPACED.search(word):
-            found.update(word[at : at + 2] for at in range(max(1, len(word) - 1)))
+            grams.update(word[at : at + 2] for at in range(max(1, len(word) - 1)))
         else:
-            found.add(word)
-    return frozenset(found)
+            grams.add(word)
+    return frozenset(grams)

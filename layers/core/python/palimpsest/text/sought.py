@@ -1,5 +1,5 @@
-"""Patterns that most texts do not match: a text without any of the pieces that every match has is
-told without the pattern.
+"""Patterns that few texts match. Most texts are ruled out without the pattern, because they lack a
+piece of text that every match contains.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ _PLAIN = re.compile(r"[a-zà-öø-ÿ0-9 =-]+", re.IGNORECASE)
 
 
 class Sought:
-    """A pattern that is read and compiled when it is first needed, and the pieces of text that are
-    in its matches. The pieces are derived from the pattern: a new word is known by itself.
+    """A pattern that is compiled at its first use. The pieces of text that its matches contain are
+    derived from the pattern, so a new word in the pattern needs no other change.
     """
 
     def __init__(self, pattern: str, flags: int = 0) -> None:
@@ -32,7 +32,7 @@ class Sought:
 
     @cached_property
     def needed(self) -> Sequence[Pieces]:
-        """Sets of pieces: each match has one of each set."""
+        """Sets of pieces. Each match contains at least one piece of each set."""
         return pieces_of(self._pattern)
 
     @cached_property
@@ -44,8 +44,8 @@ class Sought:
         return sorted({piece for form in self._forms for piece in chain(*form)})
 
     def may_match(self, text: str) -> bool:
-        """Whether the text has the pieces that a match has. The first texts are not looked at: a
-        cold start does not wait for the pieces.
+        """Return whether the text has the pieces of a match. The first texts always may match,
+        because deriving the pieces would delay a cold start.
         """
         if self._asked < ASKED_BEFORE:
             self._asked += 1
@@ -53,15 +53,15 @@ class Sought:
         return self.has_pieces(text)
 
     def has_pieces(self, text: str) -> bool:
-        """Whether the text has the pieces that a match has."""
+        """Return whether the text has the pieces of a match."""
         has = lowered(text).__contains__
         for pieces in self.needed:
             if not any(map(has, pieces)):
                 return False
         if len(self._forms) == 1:
             return True
-        found = set(filter(has, self._pieces))
-        return any(not any(map(found.isdisjoint, form)) for form in self._forms)
+        present = set(filter(has, self._pieces))
+        return any(not any(map(present.isdisjoint, form)) for form in self._forms)
 
     def search(self, text: str) -> re.Match[str] | None:
         return self.compiled.search(text) if self.may_match(text) else None
@@ -74,7 +74,7 @@ class Sought:
 
 
 class SoughtTogether:
-    """Several patterns: a text is looked at once for the pieces of all of them."""
+    """Several patterns. A text is searched once for the pieces of all of them."""
 
     def __init__(self, several: Sequence[Sought]) -> None:
         self._several = several
@@ -82,22 +82,22 @@ class SoughtTogether:
 
     @cached_property
     def _pieces(self) -> Sequence[str]:
-        return sorted({piece for each in self._several for piece in chain(*each.needed)})
+        return sorted({piece for pattern in self._several for piece in chain(*pattern.needed)})
 
     def likely(self, text: str) -> frozenset[Sought]:
-        """Those that may match the text; of the first texts, all."""
+        """Return the patterns that may match the text. For the first texts, return all."""
         if self._asked < ASKED_BEFORE:
             self._asked += 1
             return frozenset(self._several)
-        found = set(filter(lowered(text).__contains__, self._pieces))
+        present = set(filter(lowered(text).__contains__, self._pieces))
         return frozenset(
-            each for each in self._several if not any(map(found.isdisjoint, each.needed))
+            pattern for pattern in self._several if not any(map(present.isdisjoint, pattern.needed))
         )
 
 
 class Stems:
-    """Parts of words in any case, as the alternatives of a pattern, none of them with a `|` of its
-    own. The plain ones, which most are, are looked for without a pattern.
+    """Parts of words in any case, written as the alternatives of a pattern. No alternative has a
+    `|` of its own. Most are plain text, which is found faster without a pattern.
     """
 
     def __init__(self, pattern: str) -> None:
@@ -105,18 +105,26 @@ class Stems:
 
     @cached_property
     def _plain(self) -> Sequence[str]:
-        return sorted({lowered(each) for each in self._alternatives if _PLAIN.fullmatch(each)})
+        return sorted(
+            {
+                lowered(alternative)
+                for alternative in self._alternatives
+                if _PLAIN.fullmatch(alternative)
+            }
+        )
 
     @cached_property
     def _others(self) -> Sought:
-        each = [each for each in self._alternatives if not _PLAIN.fullmatch(each)]
-        return Sought("|".join(each) or "(?!)", re.IGNORECASE)
+        others = [
+            alternative for alternative in self._alternatives if not _PLAIN.fullmatch(alternative)
+        ]
+        return Sought("|".join(others) or "(?!)", re.IGNORECASE)
 
     @cached_property
     def _alternatives(self) -> Sequence[str]:
         return self._source.split("|")
 
     def are_in(self, text: str) -> bool:
-        """Whether the text has one of them."""
+        """Return whether the text has one of the parts."""
         is_plain = any(map(lowered(text).__contains__, self._plain))
         return is_plain or self._others.search(text) is not None

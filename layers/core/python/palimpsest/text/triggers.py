@@ -31,7 +31,7 @@ class Triggers:
     A trigger is one word in lower case ("live"), or the beginning of a word ("decid*"). In scripts
     that join words or write no blanks it may be any part of a word.
 
-    Those that are `asked_together` look at a text once for all of them.
+    With `asked_together`, the words of a text are looked up once for all such triggers.
     """
 
     def __init__(self, triggers: Sequence[Sequence[str]], *, asked_together: bool = False) -> None:
@@ -53,15 +53,15 @@ class Triggers:
         return places(self.mask(text))
 
     def mask(self, text: str) -> int:
-        """The same, as a number that has a bit for each pattern, the lowest for the first."""
+        """Return these numbers as the bits of one number; the lowest bit is the first pattern."""
         if self._place is not None:
             return _mask_of_all(text, len(_TOGETHER)) >> self._place & self._all
         if _TWO in text:
             return self._all
-        found = self.always
+        bits = self.always
         for patterns in map(self._patterns_of, word_set(lowered(text))):
-            found |= patterns
-        return found
+            bits |= patterns
+        return bits
 
     def _add(self, word: str, pattern: int) -> None:
         if word >= FIRST_WITHOUT_BLANKS:
@@ -72,7 +72,7 @@ class Triggers:
             self._words[word] |= pattern
 
     def patterns_of(self, word: str) -> int:
-        """The patterns that may match a text for this word."""
+        """Return the patterns that may match a text with this word."""
         patterns = self._words.get(word, 0)
         for beginning, those in self._beginnings.get(word[:BEGINNING], {}).items():
             patterns |= those if word.startswith(beginning) else 0
@@ -83,12 +83,14 @@ class Triggers:
 
 
 _TOGETHER: list[tuple[Triggers, int]] = []
-"""Those that are asked together, each with the place of its first pattern among all of them."""
+"""The triggers that are asked together, each with the place of its first pattern among the patterns
+of all of them.
+"""
 _JOINING = Lock()
 
 
 def _join(triggers: Triggers) -> int:
-    """Have the triggers asked with the others. Return the place of their first pattern."""
+    """Let the triggers be asked with others. Return the place of their first pattern."""
     with _JOINING:
         last, place = _TOGETHER[-1] if _TOGETHER else (None, 0)
         place += last.size if last else 0
@@ -97,19 +99,19 @@ def _join(triggers: Triggers) -> int:
 
 
 class _PatternsByWord(dict[str, int]):
-    """The patterns that may match a text for a word, of the first `joined` that are asked
-    together. Words that come back are remembered.
+    """The patterns that may match a text with a word, among the first `joined` triggers that are
+    asked together. The results are cached by word, because words are repeated.
     """
 
     def __init__(self, joined: int) -> None:
         self._asked = tuple(_TOGETHER[:joined])
-        self.always = self._sum(each.always for each, _ in self._asked)
+        self.always = self._sum(triggers.always for triggers, _ in self._asked)
 
     def __missing__(self, word: str) -> int:
         if len(self) >= MOST_WORDS:
             self.clear()
-        found = self[word] = self._sum(each.patterns_of(word) for each, _ in self._asked)
-        return found
+        bits = self[word] = self._sum(triggers.patterns_of(word) for triggers, _ in self._asked)
+        return bits
 
     def _sum(self, patterns: Iterable[int]) -> int:
         places = (place for _, place in self._asked)
@@ -123,12 +125,14 @@ def _patterns_by_word(joined: int) -> _PatternsByWord:
 
 @lru_cache(maxsize=256)  # a sentence is asked for by many readers
 def _mask_of_all(text: str, joined: int) -> int:
-    """The patterns of the first `joined` that are asked together."""
+    """Return the patterns that may match the text, among the first `joined` triggers that are asked
+    together.
+    """
     if _TWO in text:
         return -1
     patterns = _patterns_by_word(joined)
-    each = map(patterns.__getitem__, word_set(lowered(text)))
-    return reduce(or_, filter(None, each), patterns.always)
+    masks = map(patterns.__getitem__, word_set(lowered(text)))
+    return reduce(or_, filter(None, masks), patterns.always)
 
 
 @lru_cache(maxsize=MOST_COMBINATIONS)

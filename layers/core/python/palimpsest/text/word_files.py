@@ -1,6 +1,6 @@
 """Reads the words of each language from the JSON files of a package, at their first use.
 
-Each package keeps its files in a folder `words`. A README there explains them.
+Each package keeps its files in a folder `words`, with a README that explains them.
 """
 
 from __future__ import annotations

@@ -200,7 +200,10 @@ def counted(
     return Counted(
         kept_for(_configured(head, config), days),
         new,
-        [replace(each, summary_tokens=own.get(each.summary_number, 0)) for each in compactions],
+        [
+            replace(compaction, summary_tokens=own.get(compaction.summary_number, 0))
+            for compaction in compactions
+        ],
     )
 
 
@@ -211,15 +214,15 @@ def _with_weights(head: Head, messages: Sequence[Message], *, before: Sequence[M
     """
     weights: Mapping[int, int] = {message.seq: message.tokens for message in messages}
     shown = [
-        each
-        for each in messages
-        if each.seq >= head.window_start and each.role not in UNSHOWN_ROLES
+        message
+        for message in messages
+        if message.seq >= head.window_start and message.role not in UNSHOWN_ROLES
     ]
     withdrawn = (head.total_messages - len(messages)) * MAX_CALL_BYTES
-    said_of_them = head.total_tokens - sum(each.tokens for each in before)
+    said_of_them = head.total_tokens - sum(message.tokens for message in before)
     return replace(
         head,
-        window_tokens=sum(each.tokens for each in shown),
+        window_tokens=sum(message.tokens for message in shown),
         pins=tuple((seq, weights[seq]) for seq, _ in head.pins),
         total_tokens=sum(weights.values()) + max(0, min(said_of_them, withdrawn)),
     )

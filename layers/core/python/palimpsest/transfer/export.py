@@ -21,7 +21,7 @@ from palimpsest.transfer.lines import HEADER, Row, TransferKind, line
 from palimpsest.transfer.payloads import ExportPayload
 
 MOST_BYTES = 8_000_000  # of one file, without its last line
-MOST_RUNS = 3
+MOST_RUNS = 3  # an export that is overtaken again and again would never end
 OVERTAKEN = "overtaken"
 """The error code of an export if data was removed during each of its runs."""
 

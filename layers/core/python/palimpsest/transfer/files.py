@@ -15,6 +15,7 @@ from palimpsest.conversations.ports import Blobs
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import Job, on_tenant
 from palimpsest.jobs.ports import Jobs
+from palimpsest.model_calls.kept import calls_of
 from palimpsest.scope import Scope, UserScope
 from palimpsest.transfer.payloads import ExportPayload
 
@@ -125,7 +126,8 @@ def sent(scope: UserScope) -> str:
 @dataclass(frozen=True, slots=True)
 class RemoveExports:
     """Removes all exports that may contain removed data of a user: every export of that user, and
-    every export of the whole tenant.
+    every export of the whole tenant. Also removes the user's kept model calls, whose prompts may
+    contain it.
 
     A running export may have read the data before its removal and write it later. Therefore each
     removal writes a note before it lists the files, and each export looks for notes after it has
@@ -144,8 +146,9 @@ class RemoveExports:
         self.blobs.put(f"{_notes(scope.owner)}{at:015d}-{_name(scope)}-{secrets.token_hex(8)}", b"")
         folders = [folder_of(scope.owner, scope.user), folder_of(scope.owner, None)]
         keys = [key for where in folders for key in self.blobs.keys(where)]
-        if keys:
-            self.blobs.remove(keys)
+        calls = list(self.blobs.keys(calls_of(scope)))
+        if keys or calls:
+            self.blobs.remove([*keys, *calls])
         return len({key.rpartition("/")[0] for key in keys})
 
 
@@ -170,6 +173,12 @@ class Notes:
         names = {_name(self.scope.user(user)) for user in users}
         more = _noted(self.blobs, self.scope, self.since) - self.known
         return any(note.split("-")[-2] in names for note in more)
+
+
+def removed_lately(blobs: Blobs, clock: Clock, user: UserScope) -> bool:
+    """Return whether data of the user was removed in the last minutes. Raises `Unavailable`."""
+    since = max(0, milliseconds(clock.now()) - LOOKED_BACK)
+    return Notes(blobs, user.owner, since, frozenset()).has_more([user.user])
 
 
 def _noted(blobs: Blobs, scope: Scope, since: int) -> frozenset[str]:

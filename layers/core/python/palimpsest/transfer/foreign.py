@@ -40,16 +40,16 @@ class ImportForeign:
         every = mem0(given)
         buried = Buried(scope, self.remember.memories.burials(scope), states)
         statements = [
-            each
-            for each in every
-            if each.valid_from is None or not buried.holds(each.content, at=each.valid_from)
+            memory
+            for memory in every
+            if memory.valid_from is None or not buried.holds(memory.content, at=memory.valid_from)
         ]
         counts = {"restored": 0, "there": 0, "conflicts": 0}
         if len(statements) < len(every):
             counts["deleted"] = len(every) - len(statements)
         for start in range(0, len(statements), MAX_STATEMENTS):
-            for one in self.remember(scope, statements[start : start + MAX_STATEMENTS]):
-                counts["restored" if one.outcome == "created" else "there"] += 1
+            for outcome in self.remember(scope, statements[start : start + MAX_STATEMENTS]):
+                counts["restored" if outcome.outcome == "created" else "there"] += 1
         return counts
 
     def agentcore(self, scope: UserScope, given: Any) -> dict[str, int]:
@@ -74,10 +74,10 @@ def mem0(given: Any) -> list[Statement]:
     """Return the memories of mem0's export as statements. The export is a list, or has one under
     `results` or `memories`.
     """
-    found = _listed(_parsed(given), ("results", "memories"))
-    if len(found) > MOST_MEMORIES:
-        raise _refused("data", f"{len(found)} memories of at most {MOST_MEMORIES} in a call")
-    return [_statement(number, fact) for number, fact in enumerate(found)]
+    listed = _listed(_parsed(given), ("results", "memories"))
+    if len(listed) > MOST_MEMORIES:
+        raise _refused("data", f"{len(listed)} memories of at most {MOST_MEMORIES} in a call")
+    return [_statement(number, fact) for number, fact in enumerate(listed)]
 
 
 def _statement(number: int, each: Any) -> Statement:
@@ -144,10 +144,10 @@ def _event(number: int, event: Any) -> tuple[str, tuple[datetime, int], list[Dra
 
 def _drafts(payload: Iterable[Any], *, event_id: str, moment: datetime) -> Iterator[Draft]:
     for part in payload:
-        said = part.get("conversational") if isinstance(part, Mapping) else None
-        text = _text(said.get("content"), "text") if isinstance(said, Mapping) else None
-        if said and text:
-            role = str(said.get("role"))
+        event = part.get("conversational") if isinstance(part, Mapping) else None
+        text = _text(event.get("content"), "text") if isinstance(event, Mapping) else None
+        if event and text:
+            role = str(event.get("role"))
             metadata = {"event_id": event_id} | ({} if role in ROLES else {"role": role})
             chat = {"role": ROLES.get(role, "assistant"), "content": text}
             yield Draft(chat, timestamp=stamp(moment), metadata=metadata)
@@ -163,14 +163,14 @@ def _parsed(given: Any) -> Any:
 
 
 def _listed(given: Any, names: Sequence[str]) -> Sequence[Any]:
-    found = (
+    listed = (
         next((given[name] for name in names if name in given), None)
         if isinstance(given, Mapping)
         else given
     )
-    if not isinstance(found, list):
+    if not isinstance(listed, list):
         raise _refused("data", f"must be a list, or have one under {' or '.join(names)}")
-    return found
+    return listed
 
 
 def _text(given: Any, name: str) -> str | None:

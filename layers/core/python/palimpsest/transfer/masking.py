@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from palimpsest.conversations.message import Message
+from palimpsest.conversations.secrets import masked_chat, without_secrets
 from palimpsest.conversations.session import Compaction, Head, Settings
-from palimpsest.conversations.shared import masked_chat, without_secrets
 from palimpsest.memory.burials import WHOLE
 from palimpsest.privacy.secrets import masked
 from palimpsest.transfer.lines import Row, read
@@ -43,7 +43,8 @@ def masked_session(
     ]
     system = None if settings.system is None else masked_chat(settings.system)
     summaries = [
-        replace(each, summary=each.summary and masked(each.summary)) for each in compactions
+        replace(compaction, summary=compaction.summary and masked(compaction.summary))
+        for compaction in compactions
     ]
     head = replace(head, redactions=head.redactions + len(changed))
     return head, replace(settings, system=system), shown, summaries

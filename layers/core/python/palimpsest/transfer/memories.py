@@ -60,8 +60,8 @@ class RecordsKind:
         return TransferKind("records", "record", self.page, self.restore)
 
     def page(self, scope: UserScope, place: str | None) -> Page:
-        found = self.expiries.records(scope, limit=PAGE, after=place)
-        return [self._row(scope, record) for record in found.records], found.after
+        read_page = self.expiries.records(scope, limit=PAGE, after=place)
+        return [self._row(scope, record) for record in read_page.records], read_page.after
 
     def _row(self, scope: UserScope, record: Record) -> Row:
         row: dict[str, Any] = {"kind": "record", **values(record)}
@@ -99,10 +99,10 @@ class RecordsKind:
         if record.topic_key is None and is_expired(record, now=seconds(now)):
             return "expired"
         row = {**row, "expires_at": record.expires_at}
-        said = [
+        statements = [
             read(Record, {**row, **statement}, version=version) for statement in row.get("said", ())
         ]
-        others = [one for one in said if one.order != record.order]
+        others = [statement for statement in statements if statement.order != record.order]
         pointers = self._pointers(scope, record, topic_of(row))
         commit = MemoryCommit(epoch=epoch, new=(record,), pointers=pointers)
         Room.of(self.memories, scope, most=settings.limits.memories).check(commit.gained)
@@ -163,7 +163,7 @@ class VectorsKind:
         left = (vector for vector in self.store.vectors(scope, space) if vector.id > after)
         page = list(islice(left, VECTORS_PAGE))
         rows: list[Row] = [] if after else [{"kind": "namespace", **values(space)}]
-        rows += [{"kind": "vector", "namespace": space.name, **values(each)} for each in page]
+        rows += [{"kind": "vector", "namespace": space.name, **values(vector)} for vector in page]
         if len(page) == VECTORS_PAGE:
             return rows, json.dumps([space.name, page[-1].id], separators=(",", ":"))
         return rows, json.dumps([spaces[1].name, ""], separators=(",", ":")) if len(
@@ -175,20 +175,20 @@ class VectorsKind:
         model is a conflict, and stays. Raises `CommitLost`, `Unavailable`.
         """
         exported = read(Namespace, next(rows))
-        found = self.store.namespace(scope, exported.name)
+        namespace = self.store.namespace(scope, exported.name)
         if (
-            found is not None
-            and found.count
-            and (found.dimension, found.model) != (exported.dimension, exported.model)
+            namespace is not None
+            and namespace.count
+            and (namespace.dimension, namespace.model) != (exported.dimension, exported.model)
         ):
             return "conflicts"
-        stored = found or replace(exported, epoch=epoch)
+        stored = namespace or replace(exported, epoch=epoch)
         space = replace(stored, dimension=exported.dimension, model=exported.model)
         given, outcome = [read(StoredVector, row) for row in rows], "there"
         for start in range(0, len(given), AT_ONCE):
             part = given[start : start + AT_ONCE]
             there = self.store.existing(scope, space, [vector.id for vector in part])
-            new = [each for each in part if each.id not in there]
+            new = [vector for vector in part if vector.id not in there]
             if new:
                 outcome = "restored"
                 space = replace(space, count=space.count + len(new))

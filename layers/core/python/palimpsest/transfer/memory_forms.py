@@ -52,7 +52,10 @@ class RecordLine(ItemLine):
     def _with_statements(cls, row: Row) -> Row:
         alone = {name: value for name, value in row.items() if name != "said"}
         check_size(alone)
-        return {**alone, "said": [read(Record, {**row, **one}) for one in row.get("said", ())]}
+        return {
+            **alone,
+            "said": [read(Record, {**row, **statement}) for statement in row.get("said", ())],
+        }
 
     @field_validator("held")
     @classmethod

@@ -39,7 +39,7 @@ class ImportPayload(Payload):
     done.
 
     The other fields count the outcomes. `erased` counts things of users who were erased since,
-    `expired` those whose retention is over, and `deleted` memories that their user has deleted
+    `expired` things whose retention is over, and `deleted` memories that their user has deleted
     since.
     """
 

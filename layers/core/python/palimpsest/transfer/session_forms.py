@@ -50,7 +50,7 @@ from palimpsest.transfer.lines import Row, fault_of, read
 
 MOST_DAYS = 36_500
 MOST_BESIDE = 256  # characters of a message's id and time as its caller gave them
-ANYBODY = "somebody"  # stands for the user, whom the import sets
+ANYBODY = "somebody"  # in place of the user, whom the import sets
 
 
 class _Part(TypedDict):

@@ -36,10 +36,10 @@ class VectorCache:
             cached = self._cache.get((scope, namespace.name))
         if cached is not None and cached[0] == namespace:
             return cached[1]
-        found = tuple(
+        vectors = tuple(
             (vector, array("f", unit(vector.values))) for vector in store.vectors(scope, namespace)
         )
         with self._lock:
             if (namespace.count + 1) * namespace.dimension < MAX_CACHED:
-                self._cache[scope, namespace.name] = (namespace, found)
-        return found
+                self._cache[scope, namespace.name] = (namespace, vectors)
+        return vectors

@@ -210,8 +210,8 @@ class ManageVectors:
         return tuple(namespace for namespace in self.store.namespaces(scope) if namespace.count)
 
     def _namespace(self, scope: UserScope, name: str) -> Namespace:
-        found = self.store.namespace(scope, name)
-        return found or Namespace(name, 0, epoch=self.memories.user(scope).epoch)
+        namespace = self.store.namespace(scope, name)
+        return namespace or Namespace(name, 0, epoch=self.memories.user(scope).epoch)
 
     def _made(
         self, scope: UserScope, given: Sequence[NewVector], *, field: str = "vectors.{}."
@@ -233,7 +233,7 @@ class ManageVectors:
         model, vectors = self._embedded(
             scope, [vector.text for vector in given if vector.text is not None]
         )
-        values = vectors or [one.values or () for one in given]
+        values = vectors or [vector.values or () for vector in given]
         for number, each in enumerate(values):
             if not _is_vector(each):
                 raise _refused(
@@ -242,8 +242,8 @@ class ManageVectors:
                     "finite numbers, not all zero",
                 )
         return model, [
-            StoredVector(one.id, array("f", value), one.metadata, one.text)
-            for one, value in zip(given, values, strict=True)
+            StoredVector(vector.id, array("f", value), vector.metadata, vector.text)
+            for vector, value in zip(given, values, strict=True)
         ]
 
     def _embedded(

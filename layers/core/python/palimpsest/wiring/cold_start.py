@@ -61,18 +61,20 @@ def warm(build: Callable[[], object]) -> None:
 
 
 def _trace() -> None:
-    """Begin to trace, if the function is told to where. Nothing is loaded otherwise."""
+    """Begin to trace, if the settings name a tracer or a collector. Otherwise nothing is loaded."""
     from palimpsest import settings
 
     if not settings.is_traced():
         return
-    told = settings.FunctionSettings.read()
+    environment = settings.FunctionSettings.read()
     from palimpsest import tracing
     from palimpsest.engines.opentelemetry import OpenTelemetryTracer, sends_to
 
-    exporter = sends_to(told.traces_endpoint)
-    service, share = told.powertools_service_name, told.traces_share
-    tracing.use(OpenTelemetryTracer(exporter, service=service, share=share, stage=told.stage))
+    exporter = sends_to(environment.traces_endpoint)
+    service, share = environment.powertools_service_name, environment.traces_share
+    tracing.use(
+        OpenTelemetryTracer(exporter, service=service, share=share, stage=environment.stage)
+    )
 
 
 def _runs_in_lambda() -> bool:

@@ -5,24 +5,26 @@ from __future__ import annotations
 from functools import cache
 
 from palimpsest import settings
+from palimpsest.clock import SystemClock
 from palimpsest.observability import log_usage
 from palimpsest.service.parts import Models, Stores
 from palimpsest.service.service import Service
-from palimpsest.wiring.engines import (
-    blob_store,
-    fact_store,
-    graph_engine,
+from palimpsest.wiring.models import (
     has_key,
-    keyed_calls,
-    memory_store,
     metered_model,
     question_embedder,
     reranker,
-    search_index,
-    session_store,
-    system_clock,
-    tenant_store,
     token_counter,
+)
+from palimpsest.wiring.search import search_index
+from palimpsest.wiring.stores import (
+    blob_store,
+    fact_store,
+    graph_engine,
+    keyed_calls,
+    memory_store,
+    session_store,
+    tenant_store,
     usage_store,
     vector_store,
 )
@@ -81,7 +83,7 @@ def _service(
     environment: settings.ServiceSettings, models: Models, built: tuple[str, ...]
 ) -> Service:
     """Return the service. The use cases named in `built` are built at once."""
-    service = Service(_stores(environment), models, token_counter(), system_clock())
+    service = Service(_stores(environment), models, token_counter(), SystemClock())
     for name in built:
         getattr(service, name)
     return service

@@ -9,23 +9,18 @@ from dataclasses import dataclass
 from functools import cache
 
 from palimpsest import settings
+from palimpsest.clock import SystemClock
 from palimpsest.jobs.events import Changed, JobNotice
-from palimpsest.jobs.steps import CountedTries, RestartSteps, UserSteps, Worker
+from palimpsest.jobs.handling import CountedTries, Worker
+from palimpsest.jobs.ports import Hide
+from palimpsest.jobs.steps import RestartSteps, UserSteps
 from palimpsest.models.ports import Embedder, Vector
 from palimpsest.search.embed import Embed
 from palimpsest.search.ports import SearchIndex
 from palimpsest.search.rebuild import GiveUpReindexStep, Reindex, ReindexStep, StartReindex
-from palimpsest.wiring.engines import (
-    embeds_here,
-    embeds_without_key,
-    index_embedder,
-    memory_store,
-    model_key,
-    owners,
-    search_index,
-    session_store,
-    system_clock,
-)
+from palimpsest.wiring.models import embeds_here, embeds_without_key, index_embedder, model_key
+from palimpsest.wiring.search import search_index
+from palimpsest.wiring.stores import memory_store, owners, session_store
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,19 +31,19 @@ class EmbedWorker:
     """
 
     embed: Callable[[Sequence[Changed]], tuple[Changed, ...]]
-    hide: Callable[..., None]
+    hide: Hide
     vectors: Callable[..., list[Vector]]
 
 
 @cache
 def embed_worker() -> EmbedWorker:
     environment = settings.EmbedSettings.read()
-    from palimpsest.engines.aws import SqsVisibility
+    from palimpsest.engines.aws.queues import SqsVisibility
 
     sessions, jobs = session_store(environment.sessions_table)
     memories, clock = (
         memory_store(environment.memories_table, environment.sessions_table),
-        system_clock(),
+        SystemClock(),
     )
     steps = UserSteps(jobs, RestartSteps(jobs, clock), clock)
     if embeds_here(environment):
@@ -69,11 +64,11 @@ def embed_worker() -> EmbedWorker:
 @cache
 def reindex_worker() -> Worker:
     environment = settings.ReindexSettings.read()
-    from palimpsest.engines.aws import SqsVisibility
+    from palimpsest.engines.aws.queues import SqsVisibility
 
     sessions, jobs = session_store(environment.sessions_table)
     memories = memory_store(environment.memories_table, environment.sessions_table)
-    clock, index = system_clock(), search_index(environment)
+    clock, index = SystemClock(), search_index(environment)
     steps = UserSteps(jobs, RestartSteps(jobs, clock), clock)
     space = f"{environment.embedding_model} {environment.embedding_dimension}"
 
@@ -105,7 +100,7 @@ def _nothing_waits(_: JobNotice) -> None:
 @cache
 def reindex_starter() -> StartReindex:
     _, jobs = session_store(settings.ReindexSettings.read().sessions_table)
-    return StartReindex(jobs, system_clock())
+    return StartReindex(jobs, SystemClock())
 
 
 @cache

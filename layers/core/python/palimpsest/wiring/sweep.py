@@ -14,23 +14,22 @@ from palimpsest.conversations.ports import Blobs, Sessions
 from palimpsest.extraction.commit import Steps
 from palimpsest.extraction.failures import GiveUpExtraction, RestartExtraction, RetryExtraction
 from palimpsest.feedback.reviews import forget_reviews
+from palimpsest.jobs.handling import Handling, Router
 from palimpsest.jobs.kinds import Family, JobKind
 from palimpsest.jobs.ports import Jobs, Queues
-from palimpsest.jobs.steps import GiveUpStep, Handling, Restart, RestartSteps, Router, UserSteps
+from palimpsest.jobs.requests import Restart
+from palimpsest.jobs.steps import GiveUpStep, RestartSteps, UserSteps
 from palimpsest.memory.old_words import HideOldWords
 from palimpsest.memory.ports import Expiries, Memories
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.removal.expire import Expire, Remind
 from palimpsest.memory.removal.memories import ForgetPages
-from palimpsest.memory.removal.messages import (
-    ForgetMemoriesOfSession,
-    RemoveFromSession,
-    TakeBack,
-    TakeBackRedacted,
-)
+from palimpsest.memory.removal.memories_of_session import ForgetMemoriesOfSession
+from palimpsest.memory.removal.messages import RemoveFromSession
 from palimpsest.memory.removal.retention import SETTLING, RetainPages
 from palimpsest.memory.removal.sessions import ForgetSessionPages
 from palimpsest.memory.removal.sources import HideSources
+from palimpsest.memory.removal.taken_back import TakeBack, TakeBackRedacted
 from palimpsest.memory.removal.users import ErasePages
 from palimpsest.models.ports import TokenCounter
 from palimpsest.offline.extractor import PatternExtractor, states

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 from palimpsest import settings
-from palimpsest.clock import Clock
+from palimpsest.clock import Clock, SystemClock
 from palimpsest.context.blocks.reader import stores
 from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.overflow.arm import OverflowJobs
@@ -21,27 +21,27 @@ from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.extraction.step import ExtractChunk
 from palimpsest.graph.manage import GraphLimit
 from palimpsest.graph.read import ReadGraph
+from palimpsest.jobs.handling import CountedTries, Handling, Router, Worker
 from palimpsest.jobs.kinds import KINDS, JobKind, Queue
-from palimpsest.jobs.ports import Jobs, Queues
+from palimpsest.jobs.ports import Jobs, KeepsCalls, Queues
 from palimpsest.jobs.shares import FairQueues
-from palimpsest.jobs.steps import CountedTries, Handling, Router, Worker
+from palimpsest.jobs.steps import no_calls_kept
 from palimpsest.memory.decisions import is_near
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.remember import Remember
+from palimpsest.model_calls.kept import KeepCalls
 from palimpsest.models.ports import TokenCounter
 from palimpsest.offline.extractor import PatternExtractor, states
 from palimpsest.tenants.ports import Tenants
-from palimpsest.wiring.engines import (
+from palimpsest.transfer.files import removed_lately
+from palimpsest.wiring.models import metered_model, model_key, token_counter
+from palimpsest.wiring.stores import (
     blob_store,
     expiry_store,
     memory_store,
-    metered_model,
-    model_key,
     session_store,
     share_store,
-    system_clock,
     tenant_store,
-    token_counter,
     usage_store,
     vector_store,
 )
@@ -58,8 +58,9 @@ def wire_summarize(
     tokens: TokenCounter,
     clock: Clock,
     models: tuple[str, ...] | None = None,
+    keeps_calls: KeepsCalls = no_calls_kept,
 ) -> Handling:
-    step = SummarizeOverflow(sessions, jobs, summarizer, tokens, clock, models)
+    step = SummarizeOverflow(sessions, jobs, summarizer, tokens, clock, models, keeps_calls)
     return Handling(step, OverflowJobs(sessions, jobs, clock).give_up)
 
 
@@ -97,7 +98,15 @@ def wire_extraction(
     remember = Remember(memories, tenants, clock, near=is_near)
     graphs = ReadGraph(memories, clock)
     step = ExtractChunk(
-        steps, remember, extractor, request, retry, graphs, GraphLimit(memories), states
+        steps,
+        remember,
+        extractor,
+        request,
+        retry,
+        graphs,
+        GraphLimit(memories),
+        states,
+        no_calls_kept if blobs is None else keeping_calls(blobs, tenants, clock),
     )
     flush = FlushWindow(sessions, jobs, stores(memories), clock)
     queue = Router(
@@ -107,6 +116,11 @@ def wire_extraction(
         }
     )
     return ExtractionWork(step, give_up, retry, RestartExtraction(steps, retry, give_up), queue)
+
+
+def keeping_calls(blobs: Blobs, tenants: Tenants, clock: Clock) -> KeepCalls:
+    """Return what keeps the model calls of workers, for tenants that want that."""
+    return KeepCalls(blobs, tenants, clock, partial(removed_lately, blobs, clock))
 
 
 def queue_urls(environment: settings.JobQueueSettings, *, without: str = "") -> dict[JobKind, str]:
@@ -125,7 +139,8 @@ def queue_urls(environment: settings.JobQueueSettings, *, without: str = "") -> 
 @cache
 def dispatcher() -> Dispatch:
     environment = settings.DispatchSettings.read()
-    from palimpsest.engines.aws import EventBridge, SqsQueues
+    from palimpsest.engines.aws.events import EventBridge
+    from palimpsest.engines.aws.queues import SqsQueues
     from palimpsest.engines.dynamodb.streams import stream_record
 
     parked = environment.parked_queue_url
@@ -158,8 +173,13 @@ def summarize_worker() -> Worker:
         jobs=jobs,
         summarizer=summarizer,
         tokens=tokens,
-        clock=system_clock(),
+        clock=SystemClock(),
         models=environment.models,
+        keeps_calls=keeping_calls(
+            blob_store(environment.contents_bucket),
+            tenant_store(environment.tenants_table),
+            SystemClock(),
+        ),
     )
     return _worker(work, "summarize", environment, url=environment.summarize_queue_url, jobs=jobs)
 
@@ -178,7 +198,7 @@ def extract_worker() -> Worker:
         memories=memory_store(environment.memories_table, environment.sessions_table),
         tenants=tenant_store(environment.tenants_table),
         extractor=Extractors(key=key, model=model, offline=PatternExtractor()),
-        clock=system_clock(),
+        clock=SystemClock(),
         blobs=blob_store(environment.contents_bucket),
     )
     return _worker(work.queue, "extract", environment, url=environment.extract_queue_url, jobs=jobs)
@@ -199,7 +219,7 @@ def sweeper() -> Sweep:
 @cache
 def _sweep() -> tuple[Router, Sweep]:
     environment = settings.SweepSettings.read()
-    from palimpsest.engines.aws import SqsQueues
+    from palimpsest.engines.aws.queues import SqsQueues
     from palimpsest.models.tiktoken_counter import TiktokenCounter
 
     sessions, jobs = session_store(environment.sessions_table)
@@ -215,7 +235,7 @@ def _sweep() -> tuple[Router, Sweep]:
         vectors=vector_store(environment.memories_table),
         usages=usage_store(environment.sessions_table),
         tokens=TiktokenCounter(),  # whose tables are read when an import first counts
-        clock=system_clock(),
+        clock=SystemClock(),
         queues=fair(queues, environment, jobs, heals=True),
         is_indexed=bool(environment.embed_queue_url),
     )
@@ -229,7 +249,7 @@ def _worker(
     url: str,
     jobs: Jobs,
 ) -> Worker:
-    from palimpsest.engines.aws import SqsQueues, SqsVisibility
+    from palimpsest.engines.aws.queues import SqsQueues, SqsVisibility
 
     own = SqsQueues({kind: url for kind, listed in KINDS.items() if listed.queue == queue})
     free_place = fair(own, environment, jobs).free_place
@@ -237,7 +257,7 @@ def _worker(
         work.step,
         work.give_up,
         SqsVisibility(url).hide,
-        CountedTries(jobs, system_clock()),
+        CountedTries(jobs, SystemClock()),
         free_place,
     )
 
@@ -247,4 +267,4 @@ def fair(
 ) -> FairQueues:
     """Return queues in which no tenant has more jobs at once than its share."""
     shares = share_store(environment.sessions_table)
-    return FairQueues(queues, shares, jobs, environment.tenant_jobs_at_once, system_clock(), heals)
+    return FairQueues(queues, shares, jobs, environment.tenant_jobs_at_once, SystemClock(), heals)

@@ -22,9 +22,9 @@ from palimpsest import tracing
 from palimpsest.errors import BadRequest, DamagedJob, ModelUnavailable, NewerJob, PalimpsestError
 from palimpsest.jobs.attempts import MAX_TRIES
 from palimpsest.jobs.events import Changed, JobNotice, MessageChanged, RecordChanged, Removed
+from palimpsest.jobs.handling import Worker
 from palimpsest.jobs.kinds import KIND, KINDS
 from palimpsest.jobs.ports import Hide
-from palimpsest.jobs.steps import Worker
 from palimpsest.models.ports import Vector
 from palimpsest.observability import logger
 from palimpsest.retry import back_off
@@ -32,7 +32,7 @@ from palimpsest.scope import Scope
 
 FIRST_BACKOFF = 5  # seconds, doubled with every try
 
-LONGEST_BACKOFF = 900
+LONGEST_BACKOFF = 120
 
 NOTICE = {field.name for field in fields(JobNotice)} - {"trace"}
 
@@ -41,37 +41,43 @@ CHANGES = [
 ]
 """The fields of a queue's message. A message must have all of them and no others."""
 
-LONGEST_RETRY_AFTER = 300  # the most, as the provider may work again long before
+LONGEST_RETRY_AFTER = 120  # the most, as the provider may work again long before
+
+AFTER_THE_END = 10  # seconds from the end of a worker until its messages are delivered again
 
 
 def read_notice(body: str) -> JobNotice:
     """Return the notice of the job that a queue message names. Raises `NewerJob` for a kind that
     only a newer release knows, and `ValueError` or `LookupError` if the message names no job.
     """
-    said = json.loads(body)
-    if not isinstance(said, dict) or said.keys() != NOTICE or not KIND.fullmatch(said["kind"]):
+    content = json.loads(body)
+    if (
+        not isinstance(content, dict)
+        or content.keys() != NOTICE
+        or not KIND.fullmatch(content["kind"])
+    ):
         message = "not a job notice"
         raise ValueError(message)
-    if said["kind"] not in KINDS:
+    if content["kind"] not in KINDS:
         raise NewerJob("A newer release made this job.")
-    return JobNotice(tenant=said["tenant"], job_id=said["job_id"], kind=said["kind"])
+    return JobNotice(tenant=content["tenant"], job_id=content["job_id"], kind=content["kind"])
 
 
 def read_change(body: str) -> Changed:
     """Return the change that a queue message names. Raises `ValueError`, `LookupError`, `TypeError`
     or `BadRequest` if the message names none.
     """
-    said = json.loads(body)
-    if not isinstance(said, dict) or said.keys() not in CHANGES:
+    content = json.loads(body)
+    if not isinstance(content, dict) or content.keys() not in CHANGES:
         message = "not a change"
         raise ValueError(message)
-    if "record_id" in said:
-        owner = Scope(said["tenant"]).user(said["user"])
-        return RecordChanged(owner.tenant, owner.user, str(said["record_id"]))
-    if "job_id" in said:
-        return Removed(Scope(said["tenant"]).tenant, str(said["job_id"]))
-    session = Scope(said["tenant"]).session(said["session"])
-    return MessageChanged(session.tenant, session.session, int(said["seq"]))
+    if "record_id" in content:
+        owner = Scope(content["tenant"]).user(content["user"])
+        return RecordChanged(owner.tenant, owner.user, str(content["record_id"]))
+    if "job_id" in content:
+        return Removed(Scope(content["tenant"]).tenant, str(content["job_id"]))
+    session = Scope(content["tenant"]).session(content["session"])
+    return MessageChanged(session.tenant, session.session, int(content["seq"]))
 
 
 class JobFailed(Exception):
@@ -98,7 +104,20 @@ def work_batch(event: dict[str, Any], context: LambdaContext, *, worker: Worker)
     """Call the worker for each message of an SQS event. Return the answer that lists the failed
     messages.
     """
+    hold(event, context, hide=worker.hide)
     return queue_batch(event, context, handle=partial(_traced_record, worker=worker))
+
+
+def hold(event: Mapping[str, Any], context: LambdaContext, *, hide: Hide) -> None:
+    """Hide the messages of an SQS event until shortly after the function must have ended. If its
+    process is killed, they are delivered again then. The queue itself hides a message several times
+    as long, because the function may be throttled before it begins.
+    """
+    receipts = [record["receiptHandle"] for record in event["Records"]]
+    seconds = context.get_remaining_time_in_millis() // 1000 + AFTER_THE_END
+    if receipts:
+        with suppress(PalimpsestError):  # else they stay hidden as long as the queue says
+            hide(*receipts, seconds=seconds)
 
 
 def _traced_record(record: SQSRecord, *, worker: Worker) -> None:
@@ -110,8 +129,8 @@ def _traced_record(record: SQSRecord, *, worker: Worker) -> None:
 
 def _trace_of(record: SQSRecord) -> str:
     """Return the `traceparent` that was sent with the message, or "" if there is none."""
-    told = record.raw_event.get("messageAttributes") or {}
-    return str(told.get(tracing.HEADER, {}).get("stringValue") or "")
+    attributes = record.raw_event.get("messageAttributes") or {}
+    return str(attributes.get(tracing.HEADER, {}).get("stringValue") or "")
 
 
 def queue_record(record: SQSRecord, *, worker: Worker) -> None:
@@ -204,7 +223,11 @@ def _leave(worker: Worker, notice: JobNotice) -> None:
 
 
 def change_batch(
-    event: dict[str, Any], *, embed: Callable[[Sequence[Changed]], Collection[Changed]], hide: Hide
+    event: dict[str, Any],
+    context: LambdaContext,
+    *,
+    embed: Callable[[Sequence[Changed]], Collection[Changed]],
+    hide: Hide,
 ) -> dict[str, Any]:
     """Index all changes that the messages of an SQS event name, in one call. Return the answer that
     lists the failed messages.
@@ -212,7 +235,8 @@ def change_batch(
     A failed message is delivered again after a pause. A message that names no change is not
     delayed, and reaches the dead-letter queue at once.
     """
-    records = [SQSRecord(each) for each in event["Records"]]
+    hold(event, context, hide=hide)
+    records = [SQSRecord(message) for message in event["Records"]]
     named = {record.message_id: _named(record) for record in records}
     wanted = [change for change in named.values() if change is not None]
     try:

@@ -75,9 +75,11 @@ def read_event(body: str) -> Happened:
     """Return the event that a queue message names. Raises `ValueError` if the message names
     none.
     """
-    said = json.loads(body)
-    is_event = isinstance(said, dict) and said.keys() == {field.name for field in fields(Happened)}
-    if not is_event or said["name"] not in get_args(EventName):
+    content = json.loads(body)
+    is_event = isinstance(content, dict) and content.keys() == {
+        field.name for field in fields(Happened)
+    }
+    if not is_event or content["name"] not in get_args(EventName):
         message = "not an event"
         raise ValueError(message)
-    return Happened(**said)
+    return Happened(**content)

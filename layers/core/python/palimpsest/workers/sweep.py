@@ -17,7 +17,7 @@ from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import NEWER_SECONDS, Job
 from palimpsest.jobs.kinds import KINDS, Family
 from palimpsest.jobs.ports import Due, Jobs, Queues
-from palimpsest.jobs.steps import Restart
+from palimpsest.jobs.requests import Restart
 from palimpsest.memory.removal.expire import Expire
 from palimpsest.scope import Scope, SessionScope
 from palimpsest.usage import Usages

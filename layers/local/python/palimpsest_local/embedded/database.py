@@ -97,8 +97,8 @@ class Database:
     def _keep_a_log(self, connection: sqlite3.Connection) -> None:
         """Let the file have a write-ahead log, so that readers never wait.
 
-        Where several connections do this at once, SQLite refuses one of them at once instead of
-        letting it wait (https://www.sqlite.org/wal.html, section 8), so that it tries again here.
+        If several connections do this at the same time, SQLite refuses one of them at once instead
+        of letting it wait (https://www.sqlite.org/wal.html, section 8). So this tries again.
         """
         give_up_at = time.monotonic() + self._busy_seconds
         while True:
@@ -228,8 +228,8 @@ class OwnerShelf:
 
 
 def all_indexes(connection: sqlite3.Connection) -> list[Index]:
-    """Return the index that is read, then all others, newest first. A file that was never prepared
-    has none.
+    """Return all indexes: the index that is read first, then the others, newest first. A file that
+    was never prepared has none.
     """
     if not connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'indexes'").fetchone():
         return []
@@ -250,12 +250,12 @@ def index_read(connection: sqlite3.Connection) -> Index | None:
 
 
 def add_index(connection: sqlite3.Connection, space: Space | None, *, afresh: bool) -> None:
-    """Add an index for the space, unless there is one. With `afresh`, add it unless there is one
-    that is not read yet. If no index is read, the new one is read from now on.
+    """Add an index for the space, unless there is one. With `afresh`, add one unless an index of
+    the space is still being filled. If no index is read, searches read the new one from now on.
     """
-    found = all_indexes(connection)
-    is_any_read = any(index.is_read for index in found)
-    if any(index.space == space and not (afresh and index.is_read) for index in found):
+    indexes = all_indexes(connection)
+    is_any_read = any(index.is_read for index in indexes)
+    if any(index.space == space and not (afresh and index.is_read) for index in indexes):
         return
     model, dimension = (space.model, space.dimension) if space else ("", 0)
     connection.execute(
@@ -265,8 +265,8 @@ def add_index(connection: sqlite3.Connection, space: Space | None, *, afresh: bo
 
 
 def read_newest(connection: sqlite3.Connection, space: Space | None) -> None:
-    """Make the newest index of the space the one that is read, and drop all others. Raises
-    `NotFound` if there is none.
+    """Let searches read the newest index of the space, and drop all others. Raises `NotFound` if
+    there is none.
     """
     ids = [index.id for index in all_indexes(connection) if index.space == space]
     if not ids:

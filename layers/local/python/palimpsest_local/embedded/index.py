@@ -107,7 +107,7 @@ class EmbeddedIndex:
         with self._database.reading() as connection:
             index = index_read(connection)
             if index and index.space != self._space:
-                raise Unavailable("The search index that is read holds vectors of another model.")
+                raise Unavailable("The search index has vectors of another embedding model.")
             shelf = shelf_of(connection, index, owner)
             if shelf is None:
                 return ()
@@ -163,8 +163,8 @@ def _by_words(
         rows = connection.execute(
             _THERE.format(conditions=conditions), {**values, "ids": json.dumps(part)}
         )
-        found = [(-scores[row["id"]], row["key"]) for row in rows]
-        best = heapq.nsmallest(k, [*best, *found])
+        hits = [(-scores[row["id"]], row["key"]) for row in rows]
+        best = heapq.nsmallest(k, [*best, *hits])
     return tuple(Hit(key, -score) for score, key in best)
 
 
@@ -319,16 +319,16 @@ class _VectorCache:
 
 
 def _load(connection: sqlite3.Connection, shelf: OwnerShelf, *, dimension: int) -> _LoadedVectors:
-    found = connection.execute(
+    rows = connection.execute(
         "SELECT document, key, kind, vector FROM vectors JOIN documents ON documents.id = document"
         " WHERE vectors.shelf = ?",
         (shelf.id,),
     ).fetchall()
     places: dict[str, list[int]] = {}
-    for place, row in enumerate(found):
+    for place, row in enumerate(rows):
         places.setdefault(row["kind"], []).append(place)
-    keys, documents = [row["key"] for row in found], [row["document"] for row in found]
-    matrix = Matrix(b"".join(row["vector"] for row in found), dimension=dimension)
+    keys, documents = [row["key"] for row in rows], [row["document"] for row in rows]
+    matrix = Matrix(b"".join(row["vector"] for row in rows), dimension=dimension)
     return _LoadedVectors(shelf.changes, keys, documents, places, matrix)
 
 

@@ -84,7 +84,7 @@ class _Shelf(Generic[V]):
 
 
 class Rows(_Shelf[V], Shelf[K, V], Generic[K, V]):
-    """A shelf as a mapping. Each call asks the database."""
+    """A shelf as a mapping. Each access asks the database."""
 
     def __getitem__(self, key: K) -> V:
         for body in self._bodies(NAMED, name=_name_of(self._kind, key)):
@@ -93,12 +93,12 @@ class Rows(_Shelf[V], Shelf[K, V], Generic[K, V]):
 
     def several(self, keys: Iterable[K]) -> dict[K, V]:
         names = {_name_of(self._kind, key): key for key in keys}
-        found = dict(
+        records = dict(
             _record(self._kind, body)
             for start in range(0, len(names), AT_ONCE)
             for body in self._bodies(AMONG, names=[*names][start : start + AT_ONCE])
         )
-        return {key: found[key] for key in names.values() if key in found}
+        return {key: records[key] for key in names.values() if key in records}
 
     def __setitem__(self, key: K, record: V) -> None:
         self._put(_name_of(self._kind, key), _body_of(self._kind, key, record))
@@ -140,8 +140,8 @@ class NumberedRows(_Shelf[V]):
         return isinstance(number, int) and self.get(number) is not None
 
     def get(self, number: int) -> V | None:
-        found = self.between(number, number)
-        return found[0] if found else None
+        records = self.between(number, number)
+        return records[0] if records else None
 
     def put(self, number: int, record: V) -> None:
         self._put(_digits(number), _body_of(self._kind, number, record))

@@ -27,7 +27,7 @@ def state_at(url: str, *, system_url: str | None = None) -> State:
 
 
 class Divided:
-    """Shelves of which the settings of sessions are in another database.
+    """Shelves that keep the settings of sessions in another database.
 
     A transaction stores the settings first. So after a crash between the two, a session may have
     settings of an append that was not stored. The append's retry stores both.

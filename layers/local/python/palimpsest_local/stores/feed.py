@@ -29,14 +29,18 @@ class LocalFeed:
             del self._state.outbox[: len(taken)]
         return [JobNotice(job.tenant, job.id, job.kind) for job in taken]
 
-    def changes(self) -> Sequence[Changed]:
-        """Return the changes of all processes since the last call."""
+    def changes(self) -> Sequence[Changed] | None:
+        """Return the changes of all processes since the last call. Return None if some of them were
+        removed before this process read them.
+        """
         with self._state.lock:
-            found = self._state.change_log.between(self._seen + 1, NO_END)
-            if found:
-                self._seen = found[-1][0]
-                self._trim(len(found))
-        return [change for _, change in found]
+            log = self._state.change_log.between(self._seen + 1, NO_END)
+            if not log:
+                return ()
+            is_whole = log[0][0] == self._seen + 1
+            self._seen = log[-1][0]
+            self._trim(len(log))
+        return [change for _, change in log] if is_whole else None
 
     def _trim(self, count: int) -> None:
         """Remove at most `count` changes that all processes had time to read. While there are none,

@@ -62,40 +62,42 @@ class LocalJobs:
     ) -> tuple[tuple[Job, ...], str | None]:
         beyond = job_cursor(scope).place(after)
         with self._state.lock:
-            found = {job_listed_as(job): job for job in self._state.jobs.values() if belongs(job)}
-        places = sorted(found, reverse=newest_first)
+            jobs = {job_listed_as(job): job for job in self._state.jobs.values() if belongs(job)}
+        places = sorted(jobs, reverse=newest_first)
         if beyond is not None:
             places = [
                 place for place in places if (place < beyond if newest_first else place > beyond)
             ]
         more = len(places) > limit
         following = job_cursor(scope).at(places[limit - 1]) if more else None
-        return tuple(found[place] for place in places[:limit]), following
+        return tuple(jobs[place] for place in places[:limit]), following
 
     def start(self, job: Job) -> None:
         with self._state.write("start"):
-            found = self._state.jobs.get(job_partition(job))
-            if found is not None and not found.has_ended and found.due_at is not None:
+            stored = self._state.jobs.get(job_partition(job))
+            if stored is not None and not stored.has_ended and stored.due_at is not None:
                 self._state.jobs[job_partition(job)] = replace(
-                    found, state="running", due_at=job.due_at
+                    stored, state="running", due_at=job.due_at
                 )
 
     def mark(self, job: Job, part: str) -> None:
         with self._state.write("mark"):
-            found = self._state.jobs.get(job_partition(job))
-            if found is not None and not found.has_ended:
-                self._state.jobs[job_partition(job)] = replace(found, stored=found.stored | {part})
+            stored = self._state.jobs.get(job_partition(job))
+            if stored is not None and not stored.has_ended:
+                self._state.jobs[job_partition(job)] = replace(
+                    stored, stored=stored.stored | {part}
+                )
 
     def spend(self, job: Job, used: Mapping[str, int]) -> None:
         with self._state.write("spend"):
             place = Scope(job.tenant).job_partition(job.root)
-            found = self._state.jobs.get(place)
-            if found is not None:
+            stored = self._state.jobs.get(place)
+            if stored is not None:
                 spent = {
-                    name: found.spent.get(name, 0) + used.get(name, 0)
-                    for name in {*found.spent, *used}
+                    name: stored.spent.get(name, 0) + used.get(name, 0)
+                    for name in {*stored.spent, *used}
                 }
-                self._state.jobs[place] = replace(found, spent=spent)
+                self._state.jobs[place] = replace(stored, spent=spent)
 
     def finish(self, job: Job) -> None:
         with self._state.write("finish"):
@@ -105,10 +107,10 @@ class LocalJobs:
 
     def settle(self, job: Job, *, due_at: int | None, state: JobState | None = None) -> None:
         with self._state.write("settle"):
-            found = self._state.jobs.get(job_partition(job))
-            if found is not None and state in (None, found.state):
+            stored = self._state.jobs.get(job_partition(job))
+            if stored is not None and state in (None, stored.state):
                 self._state.jobs[job_partition(job)] = replace(
-                    found, due_at=due_at, lost=job.lost, tries=job.tries
+                    stored, due_at=due_at, lost=job.lost, tries=job.tries
                 )
 
     def due(self, *, now: int, limit: int) -> Iterator[Due]:

@@ -26,7 +26,7 @@ from palimpsest_local.stores.shelves import Kind
 Pair = tuple[str, str]
 NumberedChange = tuple[int, MessageChanged | RecordChanged | Removed]
 HeadForm = tuple[Head, str]
-"""A head without its open calls, and these in Base64."""
+"""A head without its open calls, and the open calls in Base64."""
 JobForm = tuple[Job, dict[str, Any]]
 """A job without its payload, and the payload as a JSON object."""
 Topic = tuple[str, Order]

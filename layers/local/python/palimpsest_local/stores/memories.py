@@ -234,7 +234,7 @@ class LocalMemories:
             names = nsmallest(limit + 1, above, key=str.encode)
             page = [pointers[key] for key in names[:limit]]
             last = page[-1].topic_key if len(names) > limit else None
-            return tuple(each for each in page if each.record is not None), last
+            return tuple(pointer for pointer in page if pointer.record is not None), last
 
     def versions(self, scope: UserScope, topic_key: str) -> tuple[Record, ...]:
         with self.state.lock:
@@ -243,7 +243,9 @@ class LocalMemories:
                 (order, said) for (topic, order), said in era.places.items() if topic == topic_key
             )
             return tuple(
-                _said(era.records[said.id], said) for _, said in places if said.id in era.records
+                _said(era.records[place.id], place)
+                for _, place in places
+                if place.id in era.records
             )
 
     def listed(
@@ -346,8 +348,8 @@ class LocalMemories:
 
 
 def _holds(era: Era, commit: MemoryCommit) -> bool:
-    """Return whether the commit may be written: no new record exists, and nothing has another
-    version than was read.
+    """Return whether the commit may be written. It may if no new record exists, and nothing was
+    written since it was read.
     """
     read = (*commit.changed, *commit.removed)
     records = era.records.several(record.id for record in (*commit.new, *read))

@@ -29,17 +29,17 @@ class LocalOwners:
     def sessions(self, *, after: str | None = None) -> Iterator[tuple[SessionScope, str]]:
         with self._sessions.state.lock:
             shelves = self._sessions.state.shelves
-            found = [
+            places = [
                 SessionScope(tenant, session)
                 for (tenant,) in shelves.places(SETTINGS)
                 for session in shelves.shelf(SETTINGS, tenant)
             ]
-        return _from(after, found)
+        return _from(after, places)
 
     def users(self, *, after: str | None = None) -> Iterator[tuple[UserScope, str]]:
         with self._memories.state.lock:
-            found = [UserScope(*names) for names in self._memories.state.users]
-        return _from(after, found)
+            scopes = [UserScope(*names) for names in self._memories.state.users]
+        return _from(after, scopes)
 
 
 def _from(after: str | None, scopes: Iterable[S]) -> Iterator[tuple[S, str]]:

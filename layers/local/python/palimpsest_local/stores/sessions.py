@@ -25,9 +25,7 @@ REMOVED_AT_ONCE = 25
 
 
 class LocalSessions:
-    """`Sessions` in dictionaries. Safe for many threads. `LocalJobs` is made over its
-    `state`.
-    """
+    """`Sessions` in dictionaries. Safe for many threads. `LocalJobs` works on the same `state`."""
 
     def __init__(self, state: State | None = None, *, faults: Faults | None = None) -> None:
         self.state = state or (State() if faults is None else State(faults=faults))
@@ -46,29 +44,29 @@ class LocalSessions:
         user: str | None = None,
     ) -> Opened:
         with self.state.lock:
-            found = self._partition(scope)
-            known = None if key is None else found.keys.get(key)
+            partition = self._partition(scope)
+            known = None if key is None else partition.keys.get(key)
             epoch = 0 if user is None else self.epoch(scope.owner.user(user))
-            stored = found.settings if settings else None
-            return Opened(head=found.head, settings=stored, key=known, epoch=epoch)
+            stored = partition.settings if settings else None
+            return Opened(head=partition.head, settings=stored, key=known, epoch=epoch)
 
     def epoch(self, scope: UserScope) -> int:
         return self.state.epochs.get((scope.tenant, scope.user), 0)
 
     def commit(self, scope: SessionScope, commit: Commit) -> None:
         with self.state.write("commit"):
-            found = self._partition(scope)
-            if found.head is not None and not _guard_holds(found.head, commit):
-                raise HeadMoved(found.head)
+            partition = self._partition(scope)
+            if partition.head is not None and not _guard_holds(partition.head, commit):
+                raise HeadMoved(partition.head)
             moved = (commit.jobs, commit.finished, commit.call)
             if not (
-                _holds(found, commit)
+                _holds(partition, commit)
                 and self.state.may_move(*moved)
                 and self._may_begin(scope, commit)
             ):
                 raise CommitLost("Another writer was first.")
             self.state.move(*moved)
-            _apply(found, commit)
+            _apply(partition, commit)
             if commit.begins:
                 self.state.users[scope.tenant, commit.after.user] = True
             if commit.messages and (tally := commit.after.tally(scope)) is not None:
@@ -87,17 +85,19 @@ class LocalSessions:
         while True:
             with self.state.lock:
                 series = self._partition(scope).messages
-                found = series.between(first, last, newest_first=newest_first, limit=page or PAGE)
-            yield from found
-            if len(found) < (page or PAGE):
+                stored = series.between(first, last, newest_first=newest_first, limit=page or PAGE)
+            yield from stored
+            if len(stored) < (page or PAGE):
                 return
-            first, last = (first, found[-1].seq - 1) if newest_first else (found[-1].seq + 1, last)
+            first, last = (
+                (first, stored[-1].seq - 1) if newest_first else (stored[-1].seq + 1, last)
+            )
 
     def messages_at(self, scope: SessionScope, seqs: Sequence[int]) -> tuple[Message, ...]:
         with self.state.lock:
-            found = self._partition(scope).messages
+            stored = self._partition(scope).messages
             return tuple(
-                message for seq in sorted(set(seqs)) if (message := found.get(seq)) is not None
+                message for seq in sorted(set(seqs)) if (message := stored.get(seq)) is not None
             )
 
     def compaction(self, scope: SessionScope, last: int) -> Compaction | None:
@@ -148,28 +148,28 @@ class LocalSessions:
 
     def remove(self, scope: SessionScope, *, first: int, last: int, whole: bool) -> int:
         removed = 0
-        found = self._partition(scope)
-        seqs = [message.seq for message in found.messages.between(first, last)]
-        for series in (found.messages, found.compactions):
+        partition = self._partition(scope)
+        for series in (partition.messages, partition.compactions):
             gone = REMOVED_AT_ONCE
             while gone == REMOVED_AT_ONCE:
                 with self.state.write("remove"):
+                    if series is partition.messages:
+                        leaving = partition.messages.between(first, last, limit=REMOVED_AT_ONCE)
+                        self._note_changes(scope, [message.seq for message in leaving])
                     gone = series.remove_between(first, last, limit=REMOVED_AT_ONCE)
                 removed += gone
         if whole:
             with self.state.write("remove"):
-                removed += _remove_old(found, last)
-        with self.state.write("note removed"):
-            self._note_changes(scope, seqs)
+                removed += _remove_old(partition, last)
         return removed
 
     def reschedule(self, scope: SessionScope, settings: Settings, *, due_at: int | None) -> None:
         with self.state.write("reschedule"):
-            found = self._partition(scope)
-            known = found.settings
+            partition = self._partition(scope)
+            known = partition.settings
             if known is None or (known.base, known.due_at) != (settings.base, settings.due_at):
                 return
-            found.settings = replace(known, due_at=due_at)
+            partition.settings = replace(known, due_at=due_at)
 
     def _note_changes(self, scope: SessionScope, seqs: Sequence[int]) -> None:
         self.state.note([MessageChanged(scope.tenant, scope.session, seq) for seq in seqs])
@@ -178,7 +178,7 @@ class LocalSessions:
         return self.state.partition(scope.tenant, scope.session)
 
     def _may_begin(self, scope: SessionScope, commit: Commit) -> bool:
-        """Return whether a session that begins is of its user's present epoch."""
+        """Return whether a session that begins belongs to its user's present epoch."""
         after = commit.after
         return not commit.begins or after.epoch == self.epoch(scope.owner.user(after.user))
 

@@ -1,5 +1,5 @@
-"""Where the stores of one machine keep their records: on shelves, by kind and place. `Dicts` keeps
-them in this process, and `palimpsest_local.sql` in a database.
+"""The shelves on which the stores of one machine keep their records, by kind and place. `Dicts`
+keeps them in this process, and `palimpsest_local.sql` in a database.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ NO_END = 10**18
 @dataclass(frozen=True, slots=True)
 class Kind(Generic[K, V]):
     """A kind of records. A database writes keys and values as JSON of the types `key` and `value`.
-    If a record has a field whose type depends on another field, `form` makes a `value` of it, and
-    `record` makes the record of that value.
+    If the type of a record's field depends on another field, `form` makes a `value` of the record,
+    and `record` makes the record of that value.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Kind(Generic[K, V]):
 
 
 class Shelf(MutableMapping[K, V]):
-    """Records by key. What is changed in it is stored."""
+    """Records by key. Every change is stored."""
 
     @abstractmethod
     def several(self, keys: Iterable[K]) -> dict[K, V]:
@@ -41,7 +41,7 @@ class Shelf(MutableMapping[K, V]):
 
 
 class Series(Protocol[V]):
-    """Records by number. A range of them is found without looking at the others."""
+    """Records by number. A range of numbers is found without reading the others."""
 
     def __contains__(self, number: object) -> bool: ...
 
@@ -75,8 +75,8 @@ class Shelves(Protocol):
         """Return the places that have had records of this kind."""
 
     def turn(self) -> AbstractContextManager[object]:
-        """Begin a transaction. All that is changed in it is stored at its end, or nothing if it
-        raises. No other process changes anything in the meantime.
+        """Begin a transaction. Everything that is changed in it is stored at its end. If it raises,
+        nothing is stored. No other process changes anything in the meantime.
         """
 
     def close(self) -> None:
@@ -134,16 +134,16 @@ class Dicts:
         self._shelves: dict[tuple[str, tuple[str, ...]], Any] = {}
 
     def shelf(self, kind: Kind[K, V], *place: str) -> Shelf[K, V]:
-        found = self._shelves.get((kind.name, place))
-        if found is None:
-            found = self._shelves[kind.name, place] = DictShelf[K, V]()
-        return cast(DictShelf[K, V], found)
+        kept = self._shelves.get((kind.name, place))
+        if kept is None:
+            kept = self._shelves[kind.name, place] = DictShelf[K, V]()
+        return cast(DictShelf[K, V], kept)
 
     def series(self, kind: Kind[int, V], *place: str) -> Series[V]:
-        found = self._shelves.get((kind.name, place))
-        if found is None:
-            found = self._shelves[kind.name, place] = NumberedDict[V]()
-        return cast(NumberedDict[V], found)
+        kept = self._shelves.get((kind.name, place))
+        if kept is None:
+            kept = self._shelves[kind.name, place] = NumberedDict[V]()
+        return cast(NumberedDict[V], kept)
 
     def places(self, kind: Kind[Any, Any]) -> Sequence[tuple[str, ...]]:
         return [place for name, place in list(self._shelves) if name == kind.name]

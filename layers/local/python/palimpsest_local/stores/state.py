@@ -116,13 +116,13 @@ class State:
         return self.shelves.shelf(CALLS)
 
     def usage_of(self, tenant: str) -> Shelf[Pair, Row]:
-        """The rows of a tenant's usage, by day and name."""
+        """Return the rows of a tenant's usage, by day and name."""
         return self.shelves.shelf(USAGE, tenant)
 
     @property
     def change_log(self) -> Series[NumberedChange]:
-        """The changes of which the search index must learn, numbered from 1. On AWS a stream
-        carries them.
+        """The changes from which the search index learns, numbered from 1. On AWS a stream carries
+        them.
         """
         return self.shelves.series(CHANGES)
 
@@ -207,8 +207,8 @@ class State:
         """Return whether the stored call has the version that was read. Return True also for a
         commit without a call.
         """
-        found = call and self.calls.get((call.tenant, call.name))
-        return call is None or call.version == (found.version if found else 0)
+        stored = call and self.calls.get((call.tenant, call.name))
+        return call is None or call.version == (stored.version if stored else 0)
 
     def put_call(self, call: KeyedCall | None) -> None:
         if call is not None:
@@ -217,14 +217,14 @@ class State:
 
     def may_finish(self, job: Job) -> bool:
         """Return whether the stored job exists, has not ended, and lacks no part that it needs."""
-        found = self.jobs.get(job_partition(job))
-        return found is not None and not found.has_ended and found.stored.issuperset(job.needed)
+        stored = self.jobs.get(job_partition(job))
+        return stored is not None and not stored.has_ended and stored.stored.issuperset(job.needed)
 
     def finish(self, job: Job) -> None:
         """Apply the replacements of `Jobs.finish`."""
-        found = self.jobs[job_partition(job)]
+        stored = self.jobs[job_partition(job)]
         self.jobs[job_partition(job)] = replace(
-            found,
+            stored,
             state=job.state,
             due_at=job.due_at,
             error=job.error,

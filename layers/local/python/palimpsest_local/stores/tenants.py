@@ -126,8 +126,8 @@ class LocalUsages:
         self, scope: Scope, *, first: str, last: str, user: str | None = None
     ) -> Iterator[Row]:
         with self._state.lock:
-            found = list(self._state.usage_of(scope.tenant).values())
-        yield from (row for row in found if first <= row.day <= last and user in (None, row.user))
+            stored = list(self._state.usage_of(scope.tenant).values())
+        yield from (row for row in stored if first <= row.day <= last and user in (None, row.user))
 
     def forget(self, scope: UserScope) -> int:
         with self._state.write("forget usage"):

@@ -27,8 +27,8 @@ class LocalVectors:
 
     def namespaces(self, scope: UserScope) -> tuple[Namespace, ...]:
         with self._state.lock:
-            found = dict(self._of(scope).era.namespaces)
-            return tuple(found[name] for name in sorted(found))
+            stored = dict(self._of(scope).era.namespaces)
+            return tuple(stored[name] for name in sorted(stored))
 
     def namespace(self, scope: UserScope, name: str) -> Namespace | None:
         with self._state.lock:
@@ -37,8 +37,8 @@ class LocalVectors:
     def vectors(self, scope: UserScope, namespace: Namespace) -> Iterator[StoredVector]:
         here = (namespace.name, namespace.generation)
         with self._state.lock:
-            found = dict(self._of(scope).era_of(namespace.epoch).vectors)
-            taken = [found[place] for place in sorted(found) if place[:2] == here]
+            stored = dict(self._of(scope).era_of(namespace.epoch).vectors)
+            taken = [stored[place] for place in sorted(stored) if place[:2] == here]
         return iter(taken)
 
     def existing(
@@ -74,13 +74,13 @@ class LocalVectors:
 
     def clear(self, scope: UserScope, namespace: Namespace) -> None:
         with self._state.write("clear vectors"):
-            found = self._of(scope).era.vectors
+            vectors = self._of(scope).era.vectors
             for place in [
-                each
-                for each in found
-                if each[0] == namespace.name and each[1] != namespace.generation
+                key
+                for key in vectors
+                if key[0] == namespace.name and key[1] != namespace.generation
             ]:
-                del found[place]
+                del vectors[place]
 
     def _of(self, scope: UserScope) -> UserPart:
         return self._memories.part_of(scope)
@@ -104,12 +104,12 @@ class LocalBlobs:
 
     def keys(self, prefix: str, *, first: str = "") -> Iterator[str]:
         with self._state.lock:
-            found = sorted(
+            names = sorted(
                 key
                 for key in self._state.shelves.shelf(BLOBS)
                 if key.startswith(prefix) and key > prefix + first
             )
-        yield from found
+        yield from names
 
     def remove(self, keys: Sequence[str]) -> None:
         with self._state.write("remove blobs"):

@@ -17,8 +17,8 @@ from palimpsest.errors import BadRequest, NotFound
 PROFILE, MEMORY = "palimpsest://profile", "palimpsest://memories/"
 TEXT, JSON = "text/plain", "application/json"
 FRESH = {"ttlMs": 0, "cacheScope": "private"}
-"""Tells a client, since 2026-07-28, not to reuse what it read, because deleted memories must
-disappear at once.
+"""A mark since 2026-07-28 that forbids a client to reuse what it has read, because deleted memories
+must disappear at once.
 """
 NOT_FOUND_BEFORE = -32002
 """The error code for a resource that does not exist, in versions before 2026-07-28."""
@@ -38,8 +38,8 @@ def listed(method: str) -> Mapping[str, list[Json]]:
 def read(service: Service, call: Call, user: str, uri: object) -> list[Json] | None:
     """Return the contents of a resource; None if there is no such resource."""
     if uri == PROFILE:
-        found = service.profile(call.user(user))
-        return [{"uri": uri, "mimeType": TEXT, "text": found.text}]
+        profile = service.profile(call.user(user))
+        return [{"uri": uri, "mimeType": TEXT, "text": profile.text}]
     if not isinstance(uri, str) or not uri.startswith(MEMORY):
         return None
     try:
@@ -51,5 +51,5 @@ def read(service: Service, call: Call, user: str, uri: object) -> list[Json] | N
 
 def _described(name: str) -> Json:
     """Return title and description of the API's operation with this name."""
-    (operation,) = (each for each in operations_of("memories") if each.name == name)
+    (operation,) = (candidate for candidate in operations_of("memories") if candidate.name == name)
     return {"title": operation.summary, "description": operation.description}

@@ -31,8 +31,8 @@ operation = operations_on("mcp", function="memories")
 HANDSHAKE = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 MODERN = "2026-07-28"
 ENVELOPE = "io.modelcontextprotocol/"
-INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32600, -32601, -32602
-HEADER_MISMATCH, UNSUPPORTED_VERSION = -32020, -32022
+INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32600, -32601, -32602  # of JSON-RPC
+HEADER_MISMATCH, UNSUPPORTED_VERSION = -32020, -32022  # of MCP since 2026-07-28
 STATUS_OF = {METHOD_NOT_FOUND: HTTPStatus.NOT_FOUND}
 """The HTTP status of an error code since 2026-07-28. The status of any other code is 400."""
 CACHE = {"ttlMs": 60_000, "cacheScope": "private"}
@@ -82,8 +82,8 @@ class RpcFailure(TypedDict):
 
 
 class _Refused(Exception):
-    """A request that is answered with a JSON-RPC error. `data` is the error's additional data, for
-    errors to which the protocol adds some.
+    """A request that is answered with a JSON-RPC error. `data` is the error's additional data, if
+    the protocol defines some for it.
     """
 
     def __init__(self, code: int, message: str, data: Json | None = None) -> None:
@@ -153,8 +153,8 @@ def _check(body: Json) -> None:
 
 
 def _header(call: Call, name: str) -> str | None:
-    given = call.request["headers"].get(name)
-    return None if given is None else str(given).strip()
+    value = call.request["headers"].get(name)
+    return None if value is None else str(value).strip()
 
 
 def _meta(body: Json) -> Json:
@@ -256,12 +256,12 @@ def _tools(call: Call) -> list[Json]:
 
 
 def _read(service: Service, call: Call, user: str, uri: object, *, is_modern: bool) -> Json:
-    found = resources.read(service, call, user, uri)
-    if found is None:
+    contents = resources.read(service, call, user, uri)
+    if contents is None:
         code = INVALID_PARAMS if is_modern else resources.NOT_FOUND_BEFORE
         raise _Refused(code, "There is no such resource.", {"uri": str(uri)})
     hints = {"resultType": "complete", **resources.FRESH} if is_modern else {}
-    return {"contents": found, **hints}
+    return {"contents": contents, **hints}
 
 
 def _called(service: Service, call: Call, user: str, params: Json) -> Json:

@@ -282,29 +282,29 @@ def _without_nulls(part: Mapping[str, Any]) -> dict[str, Any]:
 def _draft(raw: Any, check: Callable[[Any], Any]) -> Draft:
     if not isinstance(raw, dict):
         check(raw)
-    given = {
+    fields = {
         name: value
         for name, value in raw.items()
         if value is not None and (name, value) != ("tool_calls", [])
     }
-    check(given)
-    carried = ("role", "item") if given["role"] == ITEM else CHAT_FIELDS[given["role"]]
-    sent = {name: given[name] for name in carried if name in given}
+    check(fields)
+    carried = ("role", "item") if fields["role"] == ITEM else CHAT_FIELDS[fields["role"]]
+    sent = {name: fields[name] for name in carried if name in fields}
     if isinstance(sent.get("content"), list):
         sent["content"] = [_without_nulls(part) for part in sent["content"]]
     chat = _as_the_chat_api_takes_it(sent)
     extra = {
         name: value
-        for name, value in given.items()
+        for name, value in fields.items()
         if name not in carried and name not in OWN_FIELDS
     }
     extra |= {name: value for name, value in sent.items() if chat.get(name) != value}
     return Draft(
         chat=chat,
         extra=extra,
-        client_id=given.get("id"),
-        timestamp=given.get("timestamp"),
-        metadata=given.get("metadata") or {},
+        client_id=fields.get("id"),
+        timestamp=fields.get("timestamp"),
+        metadata=fields.get("metadata") or {},
     )
 
 
@@ -330,9 +330,9 @@ def _call(call: Mapping[str, Any]) -> dict[str, Any]:
     stream.
     """
     kind = call["type"]
-    given = {name: call[kind][name] for name in CALL_FIELDS[kind]}
-    given["name"] = _REFUSED_IN_TOOLS.sub("_", given["name"])[:MAX_NAME]
-    return {"id": call["id"], "type": kind, kind: given}
+    fields = {name: call[kind][name] for name in CALL_FIELDS[kind]}
+    fields["name"] = _REFUSED_IN_TOOLS.sub("_", fields["name"])[:MAX_NAME]
+    return {"id": call["id"], "type": kind, kind: fields}
 
 
 def _spoken(role: str) -> Build:

@@ -23,14 +23,10 @@ from palimpsest.api.pages import (
     paged,
 )
 from palimpsest.api.resources.chat import Given
-from palimpsest.api.resources.context import (
-    Context,
-    ContextOptions,
-    WhyNoRoom,
-    answered_with_context,
-)
+from palimpsest.api.resources.context.answer import answered_with_context
+from palimpsest.api.resources.context.shapes import Context, ContextOptions, WhyNoRoom
 from palimpsest.api.resources.jobs import SequenceRange, accepted
-from palimpsest.api.resources.messages import carried
+from palimpsest.api.resources.messages.shown import carried
 from palimpsest.conversations.message import text_of
 from palimpsest.conversations.session import Compaction
 from palimpsest.jobs.job import Job
@@ -170,7 +166,7 @@ def list_compactions(
     page, after = service.history.compactions(
         scope, limit=limit, after=after_number(cursor, *listed), newest_first=order == "desc"
     )
-    rows = ((_shown(each), each.last) for each in page)
+    rows = ((_shown(compaction), compaction.last) for compaction in page)
     return paged("compactions", rows, listed=listed, after=after)
 
 
@@ -195,7 +191,7 @@ def unfold_compaction(
     scope = call.session(session_id)
     listed = (scope.partition, "unfolded", n)
     page, after = service.history.unfold(scope, n, limit=limit, after=after_number(cursor, *listed))
-    rows = ((carried(service, each), each.seq) for each in page)
+    rows = ((carried(service, message), message.seq) for message in page)
     return paged("messages", rows, listed=listed, after=after)
 
 

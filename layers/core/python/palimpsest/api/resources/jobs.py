@@ -25,6 +25,7 @@ from palimpsest.errors import Unavailable
 from palimpsest.extraction.report import ExtractionLedger, ExtractionReport, spent_of
 from palimpsest.jobs.job import Job, JobState
 from palimpsest.jobs.kinds import TenantJobKind
+from palimpsest.model_calls.kept import KeptCall
 
 operation = operations_on("jobs", function="sessions")
 
@@ -92,6 +93,23 @@ class ShownJob(WorkedJob):
 
 class JobPage(TypedDict):
     jobs: list[ListedJob]
+    next_cursor: NextCursor
+
+
+class ShownModelCall(TypedDict):
+    at: Annotated[Moment, Field(description="When it ended")]
+    model: str | None
+    instructions: Annotated[str, Field(description="The system message")]
+    text: Annotated[str, Field(description="The data, in the user role")]
+    answer: Annotated[str | None, Field(description="null if the call failed")]
+    error: Annotated[str | None, Field(description="A code, if the call failed")]
+    tokens_in: int
+    tokens_out: int
+
+
+class ModelCallPage(TypedDict):
+    kept: Annotated[bool, Field(description="Whether the tenant's model calls are kept")]
+    calls: list[ShownModelCall]
     next_cursor: NextCursor
 
 
@@ -185,6 +203,30 @@ def read_job(service: Service, call: Call, *, job_id: JobId, wait: Wait = 0) -> 
     )
 
 
+@operation("GET /v1/jobs/{job_id}/calls", answers={200: "ModelCallPage"})
+def list_calls(
+    service: Service,
+    call: Call,
+    *,
+    job_id: JobId,
+    limit: Limit = DEFAULT_LIMIT,
+    cursor: Cursor = None,
+) -> Json:
+    """List a job's model calls.
+
+    Return what a model was sent and what it answered, oldest first, also for calls that failed.
+    Calls are kept for 7 days if the tenant's settings have `keep_model_calls`; otherwise the list
+    is empty. Secrets are masked, and long texts lack their middle. A call that removes something of
+    a user also removes that user's kept model calls. For the next 5 minutes no calls are kept.
+    """
+    tenant = call.caller.tenant
+    job = service.read_job(tenant, job_id)
+    listed = (tenant.tenant, "calls", job.root)
+    find = partial(service.list_calls, job)
+    page = listing("calls", find, _shown_call, listed=listed, limit=limit, cursor=cursor)
+    return {"kept": service.list_calls.are_kept(tenant), **page}
+
+
 @operation("POST /v1/jobs/{job_id}/retry", answers={202: "JobPending"})
 def retry_job(service: Service, call: Call, *, job_id: JobId) -> Response[str]:
     """Try a failed job again.
@@ -255,6 +297,19 @@ def ended(service: Service, call: Call, job_id: str, wait: float) -> Job | None:
     except Unavailable:
         return None
     return job if job.has_ended else None
+
+
+def _shown_call(call: KeptCall) -> ShownModelCall:
+    return {
+        "at": rfc3339(call.at),
+        "model": call.model,
+        "instructions": call.instructions,
+        "text": call.text,
+        "answer": call.answer,
+        "error": call.error,
+        "tokens_in": call.tokens_in,
+        "tokens_out": call.tokens_out,
+    }
 
 
 def _listed(job: Job) -> ListedJob:

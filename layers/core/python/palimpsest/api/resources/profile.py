@@ -83,17 +83,17 @@ def read_profile(
     `If-None-Match` and the `ETag` of an earlier answer, the answer is 304 if nothing has changed.
     With `Accept: text/plain` or `format=text`, the answer is plain text.
     """
-    found = service.profile(call.user(user_id), shows_ids=ids)
+    profile = service.profile(call.user(user_id), shows_ids=ids)
     is_text = format == "text" or (format is None and _prefers_text(call))
-    tag = etag(found, user_id, form="text" if is_text else "json")
+    tag = etag(profile, user_id, form="text" if is_text else "json")
     headers = {"ETag": tag, **FRESH}
     if _has(call, tag):
         return Response(status_code=HTTPStatus.NOT_MODIFIED, body="", headers=dict(headers))
     if is_text:
         return Response(
-            status_code=HTTPStatus.OK, content_type=TEXT, body=found.text, headers=dict(headers)
+            status_code=HTTPStatus.OK, content_type=TEXT, body=profile.text, headers=dict(headers)
         )
-    return answered(shown(found, user_id), shows=call.shows, headers=dict(headers))
+    return answered(shown(profile, user_id), shows=call.shows, headers=dict(headers))
 
 
 def shown(found: Profile, user_id: str) -> UserProfile:
@@ -136,15 +136,15 @@ def _prefers_text(call: Call) -> bool:
 
 def _weights(accept: str) -> dict[str, float]:
     """Return the media types of an `Accept` header, with their quality."""
-    found = {}
-    for each in accept.lower().split(","):
-        kind, *parameters = (part.strip() for part in each.split(";"))
-        given = [part.removeprefix("q=") for part in parameters if part.startswith("q=")]
+    weights = {}
+    for media_type in accept.lower().split(","):
+        kind, *parameters = (part.strip() for part in media_type.split(";"))
+        qualities = [part.removeprefix("q=") for part in parameters if part.startswith("q=")]
         try:
-            found[kind] = float(given[0]) if given else 1.0
+            weights[kind] = float(qualities[0]) if qualities else 1.0
         except ValueError:
-            found[kind] = 1.0
-    return found
+            weights[kind] = 1.0
+    return weights
 
 
 def _has(call: Call, tag: str) -> bool:

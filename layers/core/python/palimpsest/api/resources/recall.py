@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any, Literal, NotRequired, cast
@@ -310,7 +308,7 @@ def search_memories(
     search = service.search
     if body.embedding is not None:
         check_embedding(body.embedding, search.vectors.space, field="embedding")
-    found = search(
+    memories = search(
         call.user(user_id),
         body.query or "",
         mode=body.mode,
@@ -318,7 +316,7 @@ def search_memories(
         where=body.where(),
         vector=body.embedding,
     )
-    return {"memories": [_found(each, user=user_id) for each in found]}
+    return {"memories": [_found(memory, user=user_id) for memory in memories]}
 
 
 def _found(memory: FoundMemory, *, user: str) -> Found:
@@ -370,18 +368,13 @@ def _fields_of(record: Record) -> dict[str, Any]:
     }
 
 
-def _recall_id(result: use_case.RecallResult, *, user: str, query: str) -> str:
-    found = json.dumps([user, query, *(memory.id for memory in result.memories)])
-    return "rec_" + hashlib.sha256(found.encode()).hexdigest()[:32]
-
-
 def _recalled(result: use_case.RecallResult, *, user: str, query: str, asked: bool) -> Recalled:
     """Return the answer to a recall. With `asked`, the caller wanted the question answered;
     `answer` is then "" if no memory answers it.
     """
     answer: Recalled = {
         "answerable": result.answerable,
-        "recall_id": _recall_id(result, user=user, query=query),
+        "recall_id": result.recall_id(user=user, query=query),
         "answer": result.answer if asked else None,
         "citations": result.citations,
         "method": result.method,
@@ -409,6 +402,13 @@ class ToolCallBody(Closed):
         ),
     ] = None
     session_id: AskingSession = None
+    identify: Annotated[
+        bool,
+        Field(
+            description="Of a search: also return `recall_id` and `memory_ids`, for feedback. They "
+            "are no part of the message that a model is sent"
+        ),
+    ] = False
 
 
 class Tools(TypedDict):
@@ -421,6 +421,10 @@ class ToolResult(TypedDict):
     role: Literal["tool"]
     tool_call_id: NotRequired[str]
     content: str
+    recall_id: NotRequired[Annotated[str, Field(description="With `identify`, of a search")]]
+    memory_ids: NotRequired[
+        Annotated[Sequence[str], Field(description="With `identify`, of a search: what it shows")]
+    ]
 
 
 @operation("GET /v1/tools", answers={200: "Tools"})
@@ -471,5 +475,6 @@ def call_tool(
             tool_call_id=body.tool_call_id,
             k=body.k,
             session=body.session_id,
+            identify=body.identify,
         ),
     )

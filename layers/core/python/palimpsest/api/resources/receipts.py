@@ -95,7 +95,7 @@ def receipt_of(job: Job) -> Receipt | RedactionReceipt:
     """Return the job's receipt so far. The states of backups and other copies that expire by
     themselves have the time of their expiry.
     """
-    from palimpsest.memory.removal.messages import redaction_receipt
+    from palimpsest.memory.removal.taken_back import redaction_receipt
     from palimpsest.memory.removal.users import receipt
 
     stores = (receipt if job.kind == "erase" else redaction_receipt)(job)

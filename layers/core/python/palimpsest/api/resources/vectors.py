@@ -140,7 +140,7 @@ def search_vectors(
     """Search vectors.
 
     Return the vectors of a namespace that are nearest by cosine and whose metadata meet the
-    `filter`. All vectors are compared, including those that were stored just now.
+    `filter`. All vectors are compared, even vectors that were stored just now.
     """
     found = service.vectors.search(
         call.user(user_id),

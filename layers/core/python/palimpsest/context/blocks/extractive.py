@@ -217,11 +217,11 @@ class CurrentRecords:
 
     def _read(self, scope: UserScope) -> RecordRanking:
         newest = self._memories.listed(scope, limit=NEWEST)
-        found = {record.id: record for record in newest.records}
+        records = {record.id: record for record in newest.records}
         if newest.after is not None:
             oldest = self._memories.listed(scope, limit=OLDEST, newest_first=False)
-            found |= {record.id: record for record in oldest.records}
-        others = [record for record in found.values() if record.type != "preference"]
+            records |= {record.id: record for record in oldest.records}
+        others = [record for record in records.values() if record.type != "preference"]
         pointers = self._pointers(scope, others)
         named = {pointer.record for pointer in pointers}
         current = (
@@ -229,11 +229,11 @@ class CurrentRecords:
             *(record for record in others if record.topic_key is None or record.id in named),
         )
         holding = {record.id for record in current}
-        earlier = (record for name, record in found.items() if name not in holding)
+        earlier = (record for name, record in records.items() if name not in holding)
         ended = (
-            (found[pointer.ended], pointer.order[0])
+            (records[pointer.ended], pointer.order[0])
             for pointer in pointers
-            if pointer.ended in found
+            if pointer.ended in records
         )
         is_whole = newest.after is None
         return RecordRanking(current, tuple(earlier), ended=tuple(ended), is_whole=is_whole)

@@ -1,5 +1,5 @@
-"""Finds the messages that say a value which no longer holds, so that a context need not read the
-records that its search finds.
+"""Finds the messages that state an outdated value, so that a context need not read the records that
+its search finds.
 """
 
 from __future__ import annotations

@@ -154,8 +154,8 @@ class SimilarMessages(Protocol):
     def __call__(
         self, owner: UserScope, text: str, *, k: int, least: float | None, shows: Shows | None
     ) -> Sequence[Item]:
-        """Return the k past messages that are most similar to the text, the most similar first;
-        `score` is the similarity (-1..1), `least` the lowest similarity that counts (None: the
-        embedding model's own). Messages that the context `shows` anyway, and messages of deleted
-        and expired sessions, are left out. Raises `Unavailable` and `ModelFailed`.
+        """Return the k past messages that are most similar to the text, the most similar first.
+        `score` is the similarity (-1..1). Messages below `least` do not count (None: the embedding
+        model's own limit). Messages of deleted and expired sessions are left out, and so are
+        messages for which `shows` returns true. Raises `Unavailable` and `ModelFailed`.
         """

@@ -40,7 +40,7 @@ class RecordRanking:
 
     records: tuple[Record, ...]
     earlier: tuple[Record, ...] = ()
-    """The records that were superseded."""
+    """The user's superseded records."""
     changed: frozenset[str] = frozenset()
     ended: tuple[tuple[Record, int], ...] = ()
     is_whole: bool = False
@@ -97,10 +97,10 @@ class RecordRanking:
     ) -> StableItems:
         """Return the records that were known at `since` (None: now), in an order that no question
         changes. The lines of the profile come first. Then all records follow, because a profile has
-        room for only a few. Times are epoch milliseconds. `most` is the limit (tokens) of what has
-        changed since then.
+        room for only a few. Times are epoch milliseconds. Changes since then may take at most
+        `most` tokens.
         """
-        found = stable_records(
+        records = stable_records(
             self.records, self.earlier, user=user, since=since, now=now, most=most
         )
         day = datetime.fromtimestamp(now / 1000, UTC)
@@ -111,11 +111,11 @@ class RecordRanking:
 
         return StableItems(
             items=(
-                *(_of_profile(item(record), kind, record) for kind, record in found.profile),
-                *map(item, found.shown),
+                *(_of_profile(item(record), kind, record) for kind, record in records.profile),
+                *map(item, records.shown),
             ),
-            replaced={name: item(record) for name, record in found.replaced.items()},
-            added=tuple(map(item, found.added)),
+            replaced={name: item(record) for name, record in records.replaced.items()},
+            added=tuple(map(item, records.added)),
         )
 
     def _shared(self, message: str | None) -> list[float]:
@@ -123,13 +123,11 @@ class RecordRanking:
         records have weighs more. Words that no record has do not count.
         """
         shared = [0.0] * len(self._every)
-        asked = [
-            found for word in content_terms(message or "") if (found := self._having.get(word))
-        ]
-        weights = [math.log(1 + len(shared) / len(found)) for found in asked]
+        bags = [bag for word in content_terms(message or "") if (bag := self._having.get(word))]
+        weights = [math.log(1 + len(shared) / len(bag)) for bag in bags]
         total = sum(weights)
-        for found, weight in zip(asked, weights, strict=True):
-            for place in found:
+        for bag, weight in zip(bags, weights, strict=True):
+            for place in bag:
                 shared[place] += weight / total
         return shared
 
@@ -160,8 +158,8 @@ def _item(
 
 def _of_profile(item: Item, kind: SectionKind, record: Record) -> Item:
     """Return the item as a line of the user's profile. It names neither a day nor the user."""
-    said = line_of_record(record, kind).said
-    return replace(item, section=kind, text=said, when=None, who=None, said_at=None)
+    statement = line_of_record(record, kind).said
+    return replace(item, section=kind, text=statement, when=None, who=None, said_at=None)
 
 
 def _is_others_task(item: Item, session: str) -> bool:

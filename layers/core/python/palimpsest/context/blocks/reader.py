@@ -122,8 +122,8 @@ class BlockReads:
     def _facts(
         self, extractive: ExtractiveMemory, records: RecordRanking, message: str | None
     ) -> BlockContent:
-        asked = self.newest or message
-        content = extractive.chosen(self.session, records, asked, asks=self.asks)
+        question = self.newest or message
+        content = extractive.chosen(self.session, records, question, asks=self.asks)
         return replace(content, stable=extractive.stable(self.session, records))
 
     def _safely(self, block: BlockType, read: Callable[[], BlockContent]) -> BlockContent:

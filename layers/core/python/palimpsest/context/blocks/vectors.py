@@ -39,8 +39,8 @@ RECORDS_BESIDE = 2  # times k hits are searched, because records show which mess
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """The messages that a search leaves out before it reads them: those that the context `shows`
-    anyway, and those that are `outdated`, if these are known.
+    """The messages that a search skips before it reads them: the messages that the context `shows`
+    anyway, and the `outdated` ones, if they are known.
     """
 
     shows: Shows | None
@@ -72,21 +72,22 @@ class VectorMemory:
         *,
         outdated: Callable[[], frozenset[Place] | None] | None = None,
     ) -> BlockContent:
-        """As `MemoryBlock` has it. `outdated` returns the messages that say a value which no longer
-        holds, if they are known (else None). The search then reads no records.
+        """Return the block's content, as `MemoryBlock.get` does. `outdated` returns the messages
+        that state an outdated value, or None if they are not known. If they are known, the search
+        reads no records.
         """
         if message is None or not message.strip():
             return BlockContent("vector")
         block = session.config.block(VectorBlock) or DEFAULT
         spare = SPARE if session.shows is None else SPARE_BESIDE_KNOWN
         shows = session.shows if outdated is None else Skipped(session.shows, outdated)
-        found = self._similar_messages(
+        items = self._similar_messages(
             session.owner, message, k=block.k + spare, least=block.min_score, shows=shows
         )
         most = min(block.k, session.config.max_records or block.k)
-        first = without_like_questions(found[:most])
-        left = most - (min(most, len(found)) - len(first))
-        return BlockContent("vector", (*first, *found[most:]), max_items=left)
+        first = without_like_questions(items[:most])
+        left = most - (min(most, len(items)) - len(first))
+        return BlockContent("vector", (*first, *items[most:]), max_items=left)
 
     def update(self, session: Conversation, message: str) -> None:
         self._update(session, message)
@@ -96,19 +97,22 @@ class VectorMemory:
 
 
 def without_like_questions(items: Sequence[Item]) -> list[Item]:
-    """Return the items, without those of the user's questions that share most of their words with
-    an earlier one of them. One such question tells a model as much as five.
+    """Return the items without repeated questions of the user: questions that share most of their
+    words with an earlier one. One such question tells a model as much as five.
     """
     from palimpsest.text.sentences import words  # not at import, because no plain turn needs it
 
     left: list[Item] = []
-    asked: list[frozenset[str]] = []
+    questions: list[frozenset[str]] = []
     for item in items:
         if item.speaker == "user" and any(mark in item.text for mark in QUESTION_MARKS):
             bag = words(item.text)
-            if any(len(bag & one) >= ALIKE * min(len(bag), len(one)) for one in asked):
+            if any(
+                len(bag & question) >= ALIKE * min(len(bag), len(question))
+                for question in questions
+            ):
                 continue
-            asked.append(bag)
+            questions.append(bag)
         left.append(item)
     return left
 
@@ -134,13 +138,13 @@ def similar_messages(search: Callable[[], SearchMemories]) -> SimilarMessages:
         alone = partial(ask, where=MESSAGES, k=k)
         beside_records = partial(ask, k=k * RECORDS_BESIDE)
         knows = isinstance(shows, Skipped) and shows.outdated() is not None
-        found = (alone if knows else beside_records)(
+        memories = (alone if knows else beside_records)(
             owner, text, mode="vector", vector=vector, shows=shows, least=near, for_messages=True
         )
         seen = Seen((text,))
         messages = [
             hit
-            for hit in found
+            for hit in memories
             if hit.record is None
             and hit.outdated_by is None
             and hit.candidate.says != "nothing"
@@ -152,7 +156,7 @@ def similar_messages(search: Callable[[], SearchMemories]) -> SimilarMessages:
             ),
             reverse=True,
         )
-        return [_item(one, owner) for one in without_repeated(messages)][:k]
+        return [_item(memory, owner) for memory in without_repeated(messages)][:k]
 
     return find
 

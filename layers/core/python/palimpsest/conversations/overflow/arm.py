@@ -23,7 +23,7 @@ from palimpsest.jobs.attempts import retry_delay
 from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import STUCK, Job
 from palimpsest.jobs.ports import Jobs
-from palimpsest.jobs.steps import ReadJob
+from palimpsest.jobs.requests import ReadJob
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, SessionScope
 
@@ -128,8 +128,8 @@ class Prune:
 
         With `fifo`, drop the oldest turns now until a context fits `max_tokens` (default: the
         session's budget). With `summarize`, create a job that summarises all but the recent turns,
-        even if the window is not full. With `semantic`, keep only the recent turns and those that
-        matter most to the topic (default: the user's newest message), within `max_tokens`; this
+        even if the window is not full. With `semantic`, keep the recent turns, and the turns that
+        matter most to the topic (default: the user's newest message), within `max_tokens`. This
         waits up to three seconds for vectors of messages that were just stored. Raises `NotFound`,
         `Unavailable`.
         """
@@ -180,13 +180,15 @@ class Prune:
             *(message for message in pinned if not head.is_withdrawn(message.seq)),
             *window(self.sessions, scope, head),
         )
-        asked = topic or next(
-            (text_of(one.chat) for one in reversed(held) if one.role == "user"), ""
+        question = topic or next(
+            (text_of(message.chat) for message in reversed(held) if message.role == "user"), ""
         )
         compared = contested(head, held, budget=budget)
-        similar = self._similar(scope, head, asked, compared, until=until)
+        similar = self._similar(scope, head, question, compared, until=until)
         now = self.clock.now()
-        pruned = prune(head, held, budget=budget, topic=asked, near=similar, created_at=stamp(now))
+        pruned = prune(
+            head, held, budget=budget, topic=question, near=similar, created_at=stamp(now)
+        )
         if pruned is None:
             return ArmResult(why_not="only_recent_turns")
         _committed(

@@ -91,13 +91,13 @@ def step(messages: Sequence[Message], *, previous_tokens: int, capacity: int) ->
     group of calls and results; the window then begins inside that turn until the next step. A
     single group that is too large is read whole, and the summariser cuts it.
     """
-    said = _shown(messages)
+    shown = _shown(messages)
     room = capacity - previous_tokens
-    for parts in (turns(said), groups(said)):
+    for parts in (turns(shown), groups(shown)):
         taken = _fitting(parts, room)
         if taken:
             return parts[taken - 1][-1].seq
-    return groups(said)[0][-1].seq
+    return groups(shown)[0][-1].seq
 
 
 def raised(head: Head, config: Strategy) -> int:

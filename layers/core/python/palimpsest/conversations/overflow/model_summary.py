@@ -30,7 +30,7 @@ READ_SHARE = (
 )
 FIT_SHARE = 0.95
 FAR_TOO_LONG = 2  # times the limit; a longer summary is requested again, a shorter one is cut
-LEAST_ROOM = 256
+LEAST_ROOM = 256  # below it, nothing of a message would be left to summarize
 MOST_ROOM = 150_000  # the tokens that a model can read and write within the time of one call
 
 
@@ -69,8 +69,10 @@ class ModelSummarizer:
     def summarize(
         self, messages: Sequence[Message], wanted: SummaryRequest, *, previous: str | None
     ) -> Summary:
-        said = [dated_message(message) for message in messages if message.role not in UNSHOWN_ROLES]
-        step = self._step(previous, said, wanted)
+        dated = [
+            dated_message(message) for message in messages if message.role not in UNSHOWN_ROLES
+        ]
+        step = self._step(previous, dated, wanted)
         encoding = messages[-1].encoding if messages else self.tokens.encoding_for(wanted.model)
         count = partial(self.tokens.count, encoding=encoding)
         completion, usage = self._written(step, count)

@@ -15,15 +15,15 @@ from palimpsest.conversations.message import UNSHOWN_ROLES, Chat, Message
 from palimpsest.conversations.overflow.arm import OverflowJobs, summarizing
 from palimpsest.conversations.overflow.eviction import step
 from palimpsest.conversations.ports import Sessions, Summarizer, Summary, SummaryRequest
+from palimpsest.conversations.secrets import without_secrets
 from palimpsest.conversations.session import Commit, Compaction, Head
-from palimpsest.conversations.shared import without_secrets
 from palimpsest.conversations.weight import weigh
 from palimpsest.conversations.window.fit import SUMMARY_SHARE
 from palimpsest.conversations.window.render import SummaryAs, summary_messages
 from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.ports import Jobs
-from palimpsest.jobs.steps import counting
+from palimpsest.jobs.ports import Jobs, KeepsCalls
+from palimpsest.jobs.steps import counting, no_calls_kept
 from palimpsest.models.catalogue import priced
 from palimpsest.models.ports import TokenCounter
 from palimpsest.privacy.secrets import masked
@@ -59,6 +59,7 @@ class SummarizeOverflow:
     tokens: TokenCounter
     clock: Clock
     models: tuple[str, ...] | None = None
+    keeps_calls: KeepsCalls = no_calls_kept
 
     @property
     def _overflows(self) -> OverflowJobs:
@@ -100,7 +101,8 @@ class SummarizeOverflow:
         else:
             through = step(backlog, previous_tokens=head.summary_tokens, capacity=room)
         read = tuple(m for m in backlog if m.seq <= through and m.role not in UNSHOWN_ROLES)
-        with counting(self.jobs, job), paid_by(scope.owner.user(head.user)):
+        user = scope.owner.user(head.user)
+        with counting(self.jobs, job), paid_by(user), self.keeps_calls(job, user):
             summary = self.summarizer.summarize(
                 tuple(map(without_secrets, read)),
                 wanted,

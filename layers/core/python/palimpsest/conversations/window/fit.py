@@ -70,7 +70,8 @@ def newest(stored: Iterator[Message], *, budget: int, last_user_seq: int) -> tup
     huge tool output would hide the rest of its turn, although such outputs are cut later. Reading
     ends with a whole turn. If the newest turn is too long, reading ends inside it, and the caller
     supplies the user message itself. System messages are not counted, because they are not part of
-    the window. Whatever the budget is, reading stops at the size that an answer can carry.
+    the window. Reading also stops at the size that an answer can carry, even if the budget is
+    larger.
     """
     held: list[Message] = []
     read = weight = size = 0
@@ -256,8 +257,8 @@ def _turns(
 
 def _entries(messages: Sequence[Message], count: Count) -> Iterator[WindowEntry]:
     """Yield the messages as the window shows them. A user's message begins with its day if that
-    differs from the day that the window is at: the day of its first message, then the day that was
-    shown last. The text therefore does not depend on the present time.
+    differs from the last shown day. At first, that is the day of the window's first message. The
+    text therefore does not depend on the present time.
     """
     current = None
     for message in messages:

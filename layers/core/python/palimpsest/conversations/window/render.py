@@ -108,8 +108,8 @@ def _element(message: Message, *, day: date | None) -> str:
     }
     if "tool_call_id" in message.chat:
         attributes["answers"] = short_call_id(message.chat["tool_call_id"])
-    said = "".join(_inside(message.chat))
-    return f"<message{_attributes(attributes)}>{said}</message>"
+    text = "".join(_inside(message.chat))
+    return f"<message{_attributes(attributes)}>{text}</message>"
 
 
 def _inside(chat: Chat) -> Iterator[str]:

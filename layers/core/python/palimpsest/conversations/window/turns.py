@@ -55,8 +55,8 @@ def turns(messages: Sequence[Said]) -> list[Sequence[Said]]:
     If there is no user message, each group is a turn; otherwise such a conversation would be one
     turn that nothing could shorten. The last turn is called the current chain.
     """
-    asked = [number for number, message in enumerate(messages) if message.role == "user"]
-    return _split(messages, asked) if asked else groups(messages)
+    starts = [number for number, message in enumerate(messages) if message.role == "user"]
+    return _split(messages, starts) if starts else groups(messages)
 
 
 def _split(messages: Sequence[Said], starts: Sequence[int]) -> list[Sequence[Said]]:
@@ -71,7 +71,7 @@ T = TypeVar("T")
 
 
 def no_result(call_id: str) -> Chat:
-    """Return the tool message that stands for the missing result of a call."""
+    """Return the tool message that replaces the missing result of a call."""
     return {"role": "tool", "tool_call_id": call_id, "content": NO_RESULT}
 
 
@@ -92,14 +92,16 @@ def with_every_result(
     result: list[T] = []
     waiting: list[str] = []
     for message in messages:
-        said = chat(message)
-        if said["role"] != "tool":
+        chat_message = chat(message)
+        if chat_message["role"] != "tool":
             result += map(missing, waiting)
-            waiting = list(dict.fromkeys(call_ids(said)))
+            waiting = list(dict.fromkeys(call_ids(chat_message)))
             result.append(message)
-        elif (call := answered_call(said["tool_call_id"], waiting)) is not None:
+        elif (call := answered_call(chat_message["tool_call_id"], waiting)) is not None:
             waiting.remove(call)
-            result.append(message if said["tool_call_id"] == call else answering(message, call))
+            result.append(
+                message if chat_message["tool_call_id"] == call else answering(message, call)
+            )
     return result
 
 

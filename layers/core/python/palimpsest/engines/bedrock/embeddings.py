@@ -27,7 +27,7 @@ Texts = Sequence[str]
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """How models whose names begin alike are asked. A call takes `texts` texts of `most` bytes or
+    """The limits of a call to a family of models. A call takes `texts` texts of `most` bytes or
     `characters` characters.
     """
 
@@ -58,17 +58,19 @@ FAMILIES: Mapping[str, Family] = {
         96, 8_192, 2_048, _cohere_body, lambda said: said["embeddings"]
     ),
 }
-"""The models by how their names begin. Titan reads 8,192 tokens, of a byte at least."""
+"""The families of models, by the beginning of a model's name. Titan reads 8,192 tokens of at least
+one byte each.
+"""
 
 
 def family_of(model: str) -> Family | None:
-    """Return how a model of Bedrock is asked for vectors, or None if its name is none of those."""
-    return next((each for name, each in FAMILIES.items() if model.startswith(name)), None)
+    """Return the family of a model of Bedrock, or None if its name belongs to no family."""
+    return next((family for name, family in FAMILIES.items() if model.startswith(name)), None)
 
 
 class BedrockEmbedder:
-    """Implements `Embedder`. A model that takes one text a call is called for several texts at the
-    same time. `count` is called with the usage of the calls.
+    """Implements `Embedder`. If a model takes one text a call, several calls run at the same time.
+    `count` is called with the usage of the calls.
     """
 
     def __init__(
@@ -123,18 +125,18 @@ class BedrockEmbedder:
         return _Answer(vectors, _number(headers.get(TOKENS)))
 
     def _most_bytes(self, texts: Texts) -> int:
-        """The most that an answer may have. Some models repeat the texts in it."""
+        """Return the most bytes that an answer may have. Some models repeat the texts in it."""
         numbers = len(texts) * self._space.dimension
         return (numbers + 1_000) * BYTES_A_NUMBER + 6 * sum(map(len, texts))
 
     def _vectors(self, said: bytes, *, count: int) -> Iterator[Vector]:
         try:
-            found = [unit(vector) for vector in self._family.vectors(json.loads(said))]
+            vectors = [unit(vector) for vector in self._family.vectors(json.loads(said))]
         except (ValueError, TypeError, LookupError, RecursionError) as error:
             raise ModelOutputInvalid("The model's answer holds no vector for each text.") from error
-        if len(found) != count or any(len(each) != self._space.dimension for each in found):
+        if len(vectors) != count or any(len(vector) != self._space.dimension for vector in vectors):
             raise ModelOutputInvalid("The model returned vectors of a wrong number or dimension.")
-        yield from found
+        yield from vectors
 
     @cached_property
     def _client(self) -> Any:
@@ -151,10 +153,10 @@ def _whole(body: Any, *, most: int) -> bytes:
     """Return the body of an answer, of at most `most` bytes. Raises `ModelOutputInvalid` if it has
     more, and an error of botocore if the connection ended within it.
     """
-    said: bytes = body.read(most)
+    content: bytes = body.read(most)
     if body.read(1):  # at the end it compares what has come with the announced length
         raise ModelOutputInvalid("The model's answer is too large.")
-    return said
+    return content
 
 
 def _number(text: str | None) -> int | None:

@@ -1,4 +1,4 @@
-"""The region whose models are called, and the credentials for it."""
+"""The region and the credentials with which models are called."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 from palimpsest.errors import ModelFailed
 
 RUNTIME, AGENTS = "bedrock-runtime", "bedrock-agent-runtime"
-CONNECT_SECONDS = 1.0
+CONNECT_SECONDS = 1.0  # a model that can't be reached must not use up the caller's time
 CONNECTIONS = 16  # as many texts are embedded at the same time, with a model of one text a call
 
 
 @dataclass(frozen=True, slots=True)
 class BedrockPlace:
-    """Where models of Bedrock are called. An empty `region` is the region of the process. `profile`
-    names a profile of this machine, whose credentials replace those of the process. `url` replaces
-    the addresses of Bedrock's services.
+    """The region and credentials for calls of Bedrock's models. An empty `region` is the region of
+    the process. `profile` names a profile of this machine, whose credentials replace those of the
+    process. `url` replaces the addresses of Bedrock's services.
     """
 
     region: str = ""
@@ -27,10 +27,10 @@ class BedrockPlace:
     @property
     def region_name(self) -> str:
         """The name of the region. Raises `ModelFailed` if nothing names it."""
-        found = self.region or self.session().region_name
-        if not found:
+        name = self.region or self.session().region_name
+        if not name:
             raise ModelFailed("No region of Bedrock is named.", code="model_refused_request")
-        return str(found)
+        return str(name)
 
     @property
     def chat_url(self) -> str:

@@ -16,14 +16,14 @@ from palimpsest.models.openai.embeddings import readable
 
 CALL_SECONDS = 2.0  # for a call whose caller no longer waits
 MOST_BYTES = 8_000
-"""The part of a text that is read. A call may have 32,000 characters a text, and a model reads
-4,096 tokens of question and text.
+"""The most bytes of a text that are sent. A call may have 32,000 characters a text, and a model
+reads 4,096 tokens of question and text.
 """
 
 
 class BedrockReranker:
-    """Implements `Reranker`. All texts are read in one call, so in time all have a score or none
-    has. `count` is called with the usage of each call that was answered.
+    """Implements `Reranker`. All texts are read in one call: either all have a score in time, or
+    none has. `count` is called with the usage of each call that was answered.
     """
 
     def __init__(
@@ -82,6 +82,8 @@ def _text(text: str) -> str:
 
 def _scores(answer: Mapping[str, Any]) -> dict[int, float]:
     try:
-        return {int(one["index"]): float(one["relevanceScore"]) for one in answer["results"]}
+        return {
+            int(result["index"]): float(result["relevanceScore"]) for result in answer["results"]
+        }
     except (ValueError, TypeError, LookupError) as error:
         raise ModelOutputInvalid("The reranker's answer holds no scores.") from error

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from palimpsest.engines.aws import answering
+from palimpsest.engines.aws.client import answering
 from palimpsest.engines.bedrock.place import BedrockPlace
 
-LASTS = timedelta(hours=1)
+LASTS = timedelta(hours=1)  # far longer than a token is used, so that none ends during a call
 RENEWED_AFTER = 300.0
 """Seconds after which a new token is signed. botocore renews a role's credentials at least ten
 minutes before they end, and a token ends with the credentials that signed it.
@@ -32,8 +32,8 @@ class BedrockToken:
         self._lock = threading.Lock()
 
     def value(self) -> str | None:
-        """Return a token that is valid for some minutes at least, or None if there are no
-        credentials. Raises `Unavailable` if the credentials can't be had now.
+        """Return a token that is valid for at least some minutes, or None if there are no
+        credentials. Raises `Unavailable` if the credentials can't be read now.
         """
         with self._lock:
             if not 0 <= self._now() - self._signed_at < RENEWED_AFTER or self._value is None:

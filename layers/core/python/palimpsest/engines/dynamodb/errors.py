@@ -49,9 +49,9 @@ def translated(error: ClientError | BotoCoreError) -> PalimpsestError:
     """
     code = error.response.get("Error", {}).get("Code", "") if isinstance(error, ClientError) else ""
     reasons = {reason["Code"] for reason in _cancellation_reasons(error)} - {"None"}
-    found = _found_by_the_first(error)
-    if found is not None:
-        return FirstFailed(found)
+    item = _found_by_the_first(error)
+    if item is not None:
+        return FirstFailed(item)
     if code == "ConditionalCheckFailedException" or reasons & _LOST_REASONS:
         return CommitLost("Another writer was first.")
     if code == "TransactionConflictException" or reasons & _BUSY_REASONS:
@@ -65,8 +65,8 @@ def _found_by_the_first(error: Exception) -> Mapping[str, Any] | None:
     """Return the stored item that the condition of the first action was checked on. None if that
     condition held, or if the action did not ask for the item.
     """
-    found: Mapping[str, Any] | None = next(iter(_cancellation_reasons(error)), {}).get("Item")
-    return found
+    item: Mapping[str, Any] | None = next(iter(_cancellation_reasons(error)), {}).get("Item")
+    return item
 
 
 def _cancellation_reasons(error: Exception) -> Sequence[Mapping[str, Any]]:

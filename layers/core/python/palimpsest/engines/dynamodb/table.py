@@ -27,15 +27,15 @@ Meter = Callable[[str, Any], None]
 
 CONNECT_SECONDS = 1.0  # with three attempts, well inside the front door's 30 s
 
-READ_SECONDS = 3.0
+READ_SECONDS = 3.0  # DynamoDB answers in milliseconds; a longer wait is lost time
 
-RETRIES = 2
+RETRIES = 2  # with these and the time-outs, a call ends inside the front door's 30 s
 
-CONNECTIONS = 50
+CONNECTIONS = 50  # threads of one process that read at the same time
 
-BATCH_ATTEMPTS = 6
+BATCH_ATTEMPTS = 6  # a throttled table returns a part of a batch each time
 
-BUSY_ATTEMPTS = 4
+BUSY_ATTEMPTS = 4  # the other transaction ends within milliseconds
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.6  # seconds
 
@@ -128,12 +128,12 @@ class Table:
         backoff = _Backoff()
         while True:
             answer = self.call("BatchGetItem", RequestItems=wanted)
-            found = [item for items in answer["Responses"].values() for item in items]
-            yield from found
+            stored = [item for items in answer["Responses"].values() for item in items]
+            yield from stored
             wanted = answer.get("UnprocessedKeys")
             if not wanted:
                 return
-            backoff.wait_after(made_progress=bool(found))
+            backoff.wait_after(made_progress=bool(stored))
 
     def delete_many(self, partition: str, sorts: Sequence[str]) -> None:
         """Delete up to 25 items, whether or not they exist."""

@@ -132,6 +132,7 @@ class DynamoDbTenants(_Models):
             secrets=cast("SecretsRule", item.secrets or TenantSettings().secrets),
             limits=TenantLimits(**(item.limits or {})),
             answer_floor=_fraction(item.answer_floor),
+            keep_model_calls=bool(item.keep_model_calls),
         )
 
     def log_key(self, scope: Scope) -> bytes:
@@ -181,6 +182,7 @@ def _changes(settings: TenantSettings) -> list[Change]:
         SettingsItem.secrets.set(settings.secrets),
         _set_or_remove(SettingsItem.answer_floor, settings.answer_floor),
         _set_or_remove(SettingsItem.limits, limits or None),
+        _set_or_remove(SettingsItem.keep_model_calls, settings.keep_model_calls or None),
     ]
 
 

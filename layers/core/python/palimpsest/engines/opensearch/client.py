@@ -19,7 +19,7 @@ from palimpsest.models.ports import Space
 
 SECONDS = 3.0  # until an answer, unless a call says otherwise
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-CONNECTIONS = 20
+CONNECTIONS = 20  # threads of one process that search at the same time
 REFUSED, MISSING = 400, 404
 
 
@@ -69,7 +69,7 @@ def _signer(region: str) -> Any:
 @contextlib.contextmanager
 def translated() -> Iterator[None]:
     """Raise the library's errors in place of OpenSearch's: `RequestRefused` for an invalid request,
-    `NoIndex` for a missing index, and `Unavailable` for all others, which may pass.
+    `NoIndex` for a missing index, and `Unavailable` for any other error, because it may not last.
     """
     from opensearchpy.exceptions import OpenSearchException, TransportError
 
@@ -166,8 +166,8 @@ class IndexFamily:
             self._update_aliases([{"add": {"index": own[-1].name, "alias": self.alias}}])
 
     def read_newest(self) -> None:
-        """Make the newest index of this space the one that is read and drop all others, in one
-        step. Raises `NotFound` if this space has no index.
+        """Let searches read the newest index of this space, and drop all others, in one step.
+        Raises `NotFound` if this space has no index.
         """
         indexes = self.all()
         own = [index for index in indexes if index.label == self.label]

@@ -21,7 +21,7 @@ from palimpsest.text.analyser import query_terms
 
 Made = TypeVar("Made")
 BULK_SECONDS = 10.0
-BULK_ACTIONS = 200
+BULK_ACTIONS = 200  # the body of a request stays below the 10 MB of small domains
 BULK_BYTES = 5_000_000  # small domains take 10 MB
 CONFLICT = 409
 
@@ -63,10 +63,10 @@ class OpenSearchIndex:
                 )
             )
         failed = {
-            keys[each["_id"]]
+            keys[change["_id"]]
             for is_ok, result in results
-            for each in result.values()
-            if not _is_done(each, is_ok)
+            for change in result.values()
+            if not _is_done(change, is_ok)
         }
         return tuple(sorted(failed))
 
@@ -108,12 +108,12 @@ class OpenSearchIndex:
     ) -> tuple[Hit, ...]:
         body = queries.by_vector(vector, owner=owner_id(owner), where=where, k=k)
         try:
-            found = self._search(owner, self._index_of_vectors(again=False), body)
+            hits = self._search(owner, self._index_of_vectors(again=False), body)
         except NoIndex:
-            found = self._search(
+            hits = self._search(
                 owner, self._index_of_vectors(again=True), body
             )  # the alias may have moved since
-        return tuple(_hit(hit, 2 * hit["_score"] - 1) for hit in found)
+        return tuple(_hit(hit, 2 * hit["_score"] - 1) for hit in hits)
 
     def keys(self, owner: UserScope, *, after: str = "", limit: int) -> tuple[str, ...]:
         return (
@@ -152,7 +152,7 @@ class OpenSearchIndex:
         if index.label != self._family.label and not again:
             index = self._family.index_read(again=True)
         if index.label != self._family.label:
-            raise Unavailable("The search index that is read holds vectors of another model.")
+            raise Unavailable("The search index has vectors of another embedding model.")
         return index.name
 
     def _search(self, owner: UserScope, index: str, body: dict[str, Any]) -> list[dict[str, Any]]:

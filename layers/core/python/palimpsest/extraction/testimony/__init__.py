@@ -1,3 +1,3 @@
-"""Decides which words of a message state something true of the speaker (testimony), and which are
-only material.
+"""Separates the words of a message in which the speaker states something true (testimony) from
+material.
 """

@@ -22,7 +22,7 @@ _INLINE = Sought(r"`([^`\n]{1,500})`")
 
 
 def fenced(text: str) -> Iterator[Mark]:
-    """The text between code fences. A fence that is not closed reaches to the end."""
+    """Yield the text between code fences. A fence that is not closed reaches to the end."""
     opened: re.Match[str] | None = None
     for fence in in_lines(_FENCE, text):
         if opened is None:
@@ -35,7 +35,7 @@ def fenced(text: str) -> Iterator[Mark]:
 
 
 def blocks(text: str, *, user: str | None) -> Iterator[Mark]:
-    """All material that is recognized by its form."""
+    """Yield all material that is recognized by its form."""
     yield from fenced(text)
     for match in in_lines(_QUOTED, text):
         yield match.start(), match.end(), "quoted"
@@ -63,7 +63,7 @@ def _machine_line() -> Sought:
 
 
 def _transcripts(text: str) -> Iterator[Mark]:
-    """A pasted dialogue of roles, from its first line to its last."""
+    """Yield a pasted dialogue of roles, from its first line to its last."""
     found = list(in_lines(_machine_line(), text))
     turns = [turn for turn in found if len(turn[1]) > 1]
     letters = [turn for turn in found if len(turn[1]) == 1]

@@ -1,4 +1,4 @@
-"""Finds where material ends that a phrase announces."""
+"""Finds the end of material that a phrase announces."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def after_blanks(text: str, start: int) -> int:
 
 
 def sentence_end(text: str, start: int) -> int:
-    """The end of the sentence that contains `start`."""
+    """Return the end of the sentence that contains `start`."""
     limit = min(len(text), start + LONGEST_SENTENCE)
     match = _SENTENCE_END.search(text, start, limit)
     return match.end() if match else limit
 
 
 def sentence_start(text: str, place: int) -> int:
-    """The beginning of the sentence that contains `place`."""
+    """Return the beginning of the sentence that contains `place`."""
     least = max(0, place - LONGEST_SENTENCE)
     ends = [text.rfind(mark, least, place) for mark in (". ", "! ", "? ", "\n")]
     return max(*ends, least - 1) + 1
@@ -46,8 +46,8 @@ def paragraph_end(text: str, start: int) -> int:
 
 
 def quotation_end(text: str, start: int) -> int | None:
-    """The end of the quotation that begins at `start`; None if none begins there. A quotation that
-    is not closed ends with its paragraph.
+    """Return the end of the quotation that begins at `start`; None if none begins there. A
+    quotation that is not closed ends with its paragraph.
     """
     closer = CLOSERS.get(text[start : start + 1])
     first = text[start + 1 : start + 3]
@@ -66,8 +66,8 @@ def quotation_end(text: str, start: int) -> int | None:
 
 @cache
 def signature() -> re.Pattern[str]:
-    """A pattern for a closing ("Best regards") on a line of its own, and a line with a name after
-    it.
+    """Return a pattern for a closing ("Best regards") on a line of its own, and a line with a name
+    after it.
     """
     return re.compile(
         rf"^[ \t]*(?:{phrases('closing')})[ \t]*(?:[,!.]|[ \t]*$)[ \t]*"
@@ -79,7 +79,7 @@ def signature() -> re.Pattern[str]:
 
 @cache
 def salutation() -> re.Pattern[str]:
-    """A pattern for a line, or its beginning, that greets somebody by name."""
+    """Return a pattern for a line, or its beginning, that greets somebody by name."""
     return re.compile(
         rf"^[ \t]*(?i:{phrases('salutation')})[ \t]+(?!(?i:{phrases('not_a_person')})\b)"
         rf"(?:(?:Mr|Mrs|Ms|Dr|Herr|Frau|Madame|Monsieur|Señora?)\b\.?[ \t]*)*"
@@ -89,13 +89,15 @@ def salutation() -> re.Pattern[str]:
 
 
 def return_of_the_speaker(text: str, start: int, end: int) -> int:
-    """Where between two places the speaker speaks of themselves again; `end` if they do not."""
+    """Return the place between two places at which the speaker speaks of themselves again; `end` if
+    they do not.
+    """
     place = anywhere("returns").begins_sentence(text, start, end)
     return end if place is None else place
 
 
 def text_end(text: str, start: int, *, is_long: bool) -> int:
-    """The end of the text that a phrase announced and that begins at `start`."""
+    """Return the end of a text that a phrase announced and that begins at `start`."""
     first = after_blanks(text, start)
     is_mail = salutation().match(text, first) is not None
     is_long = is_long or is_mail or "\n" in text[start:first]

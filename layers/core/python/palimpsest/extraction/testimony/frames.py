@@ -34,7 +34,7 @@ WORDS_OF_A_JOKE = 3
 
 
 def frames(text: str) -> Iterator[Mark]:
-    """All material that the speaker announces."""
+    """Yield all material that the speaker announces."""
     yield from announced(text)
     yield from tasks(text)
     yield from quotations(text)
@@ -55,13 +55,17 @@ def frames(text: str) -> Iterator[Mark]:
 
 
 def play_begins(text: str) -> int | None:
-    """Where a role-play begins that the text does not end; None if none begins."""
+    """Return the beginning of a role-play that continues to the end of the text; None if there is
+    none.
+    """
     match = anywhere("play").search(text)
     return sentence_start(text, match.start()) if match else None
 
 
 def play_ends(text: str, start: int = 0) -> int:
-    """Where a role-play ends that began before `start`; the end of the text if it continues."""
+    """Return the end of a role-play that began before `start`; the end of the text if it
+    continues.
+    """
     match = anywhere("play_ends").search(text, start)
     return sentence_end(text, match.start()) if match else len(text)
 
@@ -71,7 +75,7 @@ _TRUE_AGAIN = Phrases(("after_a_wish",), before="", after="")
 
 
 def _sentences(text: str, name: str, reason: str) -> Iterator[Mark]:
-    """A span from each phrase of this name to the end of its sentence."""
+    """Yield a span from each phrase of this name to the end of its sentence."""
     place = 0
     while match := anywhere(name).search(text, place):
         place = max(match.end(), sentence_end(text, match.start()))
@@ -85,21 +89,21 @@ def _persona() -> Phrases:
 
 
 def _personas(text: str) -> Iterator[Mark]:
-    """Sentences that give the assistant a role: "You are a pirate"."""
+    """Yield sentences that give the assistant a role: "You are a pirate"."""
     for match in _persona().finditer(text):
         if lead_of_sentence(text, match.start()) is not None:
             yield match.start(), match.end(), "play"
 
 
 def _actions(text: str) -> Iterator[Mark]:
-    """Paragraphs that begin with an action of a character: "*enters the tavern*"."""
+    """Yield paragraphs that begin with an action of a character: "*enters the tavern*"."""
     for match in in_lines(_ACTION, text):
         yield match.start(), paragraph_end(text, match.end()), "play"
 
 
 def _order_start(text: str, place: int) -> int:
-    """Where an order begins: at the beginning of its sentence, or after a statement of the speaker
-    in that sentence.
+    """Return where an order begins: at the beginning of its sentence, or after a statement of the
+    speaker in that sentence.
     """
     start = sentence_start(text, place)
     lead = text[start:place].strip()
@@ -113,7 +117,9 @@ def _order_start(text: str, place: int) -> int:
 
 
 def _fiction(text: str) -> Iterator[Mark]:
-    """A sentence that orders or tells a story. If the narrator says "I", its whole paragraph."""
+    """Yield sentences that order or tell a story. If the narrator says "I", yield the whole
+    paragraph.
+    """
     place = 0
     while match := anywhere("fiction").search(text, place):
         start = _order_start(text, match.start())
@@ -125,8 +131,8 @@ def _fiction(text: str) -> Iterator[Mark]:
 
 
 def _hypotheticals(text: str) -> Iterator[Mark]:
-    """Statements contrary to fact, up to the end of the sentence or to the words that state the
-    fact.
+    """Yield statements contrary to fact, up to the end of the sentence or to the words that state
+    the fact.
     """
     place = 0
     while match := anywhere("hypothetical").search(text, place):
@@ -139,7 +145,9 @@ def _hypotheticals(text: str) -> Iterator[Mark]:
 
 
 def _supposed(text: str) -> Iterator[Mark]:
-    """A supposition or an example: its paragraph, until the speaker speaks of themselves again."""
+    """Yield suppositions and examples. Each extends through its paragraph, or until the speaker
+    speaks of themselves again.
+    """
     place = 0
     while match := anywhere("suppose").search(text, place):
         limit = paragraph_end(text, match.end())
@@ -150,8 +158,8 @@ def _supposed(text: str) -> Iterator[Mark]:
 
 
 def _jests(text: str) -> Iterator[Mark]:
-    """A joke that is taken back: the words before "just kidding" in its sentence, or in its line if
-    "just kidding" begins a sentence.
+    """Yield jokes that are taken back. These are the words before "just kidding" in its sentence,
+    or in its line if "just kidding" begins a sentence.
     """
     place = 0
     while match := anywhere("jest").search(text, place):
@@ -177,7 +185,7 @@ def _is_denied(text: str, place: int) -> bool:
 
 
 def takes_back_a_joke(text: str) -> bool:
-    """Whether a message begins by taking back a joke: "just kidding"."""
+    """Return whether a message begins by taking back a joke: "just kidding"."""
     match = anywhere("jest").search_before(text, LONGEST_NOTICE)
     if match is None or _is_denied(text, match.start()):
         return False

@@ -32,7 +32,7 @@ def _headers() -> Sought:
 
 @cache
 def _wrote() -> re.Pattern[str]:
-    """A pattern for the line that mail programs put above the answered mail: "On Monday Bob
+    """Return a pattern for the line that mail programs put above the answered mail: "On Monday Bob
     wrote:".
     """
     return re.compile(rf"^[ \t>]*(?:{phrases('wrote_line')})[ \t]*$", re.IGNORECASE | re.MULTILINE)
@@ -40,7 +40,7 @@ def _wrote() -> re.Pattern[str]:
 
 @cache
 def _greeting() -> re.Pattern[str]:
-    """A pattern for a line that greets somebody, with a name or without."""
+    """Return a pattern for a line that greets somebody, with a name or without."""
     return re.compile(
         rf"^[ \t]*(?:{phrases('salutation')})\b[^\n.?]{{0,60}}[,!:–-]?[ \t]*$",
         re.IGNORECASE | re.MULTILINE,
@@ -48,7 +48,7 @@ def _greeting() -> re.Pattern[str]:
 
 
 def letters(text: str, *, user: str | None) -> Iterator[Mark]:
-    """All mails and letters that are not the user's."""
+    """Yield all mails and letters that the user did not write."""
     for pattern in (_FORWARDED, _wrote()):
         match = next(in_lines(pattern, text), None)
         if match:
@@ -63,7 +63,7 @@ def letters(text: str, *, user: str | None) -> Iterator[Mark]:
 
 
 def signed_by(match: re.Match[str]) -> str | None:
-    """The name under a closing; None if no name is there."""
+    """Return the name under a closing; None if there is no name."""
     name = (match["here"] or match["name"] or "").strip()
     is_name = (
         name[:1].isupper()
@@ -74,7 +74,7 @@ def signed_by(match: re.Match[str]) -> str | None:
 
 
 def is_users(name: str, user: str | None) -> bool:
-    """Whether a name contains a part of the user's id."""
+    """Return whether a name contains a part of the user's id."""
     own = {word.casefold() for word in _WORD.findall(user or "")}
     words = [word.casefold() for word in _WORD.findall(name)]
     return bool(own) and bool(words) and (words[0] in own or own <= set(words))
@@ -96,7 +96,7 @@ def _signed(text: str, *, user: str | None) -> Iterator[Mark]:
 
 
 def _start_of_letter(text: str, begun: int, closing: int) -> int:
-    """Where a signed letter begins: at its greeting, or else at its paragraph."""
+    """Return where a signed letter begins: at its greeting, or else at its paragraph."""
     greeted = next(in_lines(_greeting(), text, begun, closing), None) or next(
         in_lines(salutation(), text, begun, closing), None
     )
@@ -107,7 +107,7 @@ def _start_of_letter(text: str, begun: int, closing: int) -> int:
 
 
 def _to_the_user(text: str, *, user: str | None) -> Iterator[Mark]:
-    """A letter that greets the user by name, without a closing."""
+    """Yield a letter that greets the user by name, without a closing."""
     place = 0
     while greeted := next(in_lines(salutation(), text, place), None):
         place = greeted.end()

@@ -11,7 +11,7 @@ from itertools import pairwise
 from palimpsest.extraction.testimony.words import anywhere, phrases, whole
 
 Mark = tuple[int, int, str]
-"""Beginning, end and reason."""
+"""The beginning and end of a marked text, and the reason for the mark."""
 
 LONGEST_READ = 400
 """How many characters of a line are read."""
@@ -90,7 +90,7 @@ _SHAPES = {
 _LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
 _PARAGRAPH = re.compile(r"^(?:[ \t\r]*+[^\s][^\n]*+(?:\n|\Z))++", re.MULTILINE)
 WHOLE = frozenset({"diff", "subtitles"})
-"""From a line of one of these shapes on, its whole paragraph is material."""
+"""Shapes of lines that make the rest of their paragraph material."""
 
 _COMMENT = re.compile(r"[ \t]*(?:#|--|//|\"{3}|'{3}|\*|;)")
 _ASSIGNED = re.compile(r"[ \t]*[A-Za-z_][\w.-]{0,40}[ ]?=[ ]?\S")
@@ -114,7 +114,7 @@ def _shape() -> re.Pattern[str]:
 
 @cache
 def _heading() -> re.Pattern[str]:
-    """A pattern for a heading of a book's chapter, a song's verse or a play's scene."""
+    """Return a pattern for a heading of a book's chapter, a song's verse or a play's scene."""
     number = r"(?: (?:\d{1,3}|[IVXLC]{1,6}|[\w-]{1,15}))?"
     return re.compile(
         rf"[ \t]*(?:[#*_\[(]{{1,4}}[ ]?)?(?:(?:{phrases('headings')}){number}"
@@ -126,13 +126,13 @@ def _heading() -> re.Pattern[str]:
 
 
 def shape_of(line: str) -> str | None:
-    """The kind of machine text that a single line is; None for other lines."""
+    """Return the kind of machine text that a single line is; None for other lines."""
     match = _shape().match(line.rstrip()[:LONGEST_READ])
     return match.lastgroup if match else None
 
 
 def paragraphs(text: str) -> Iterator[list[tuple[int, str]]]:
-    """The lines of each paragraph, with the places where they begin."""
+    """Yield the lines of each paragraph, with the places where they begin."""
     for paragraph in _PARAGRAPH.finditer(text):
         start, lines = paragraph.start(), []
         for line in _LINE.findall(paragraph[0]):
@@ -142,13 +142,13 @@ def paragraphs(text: str) -> Iterator[list[tuple[int, str]]]:
 
 
 def machine_lines(text: str) -> Iterator[Mark]:
-    """The runs of machine lines, including the lines between them that belong to them."""
+    """Yield the runs of machine lines, including the lines between them that belong to them."""
     for lines in paragraphs(text):
         yield from _of_paragraph(lines)
 
 
 def parts_of_works(text: str) -> Iterator[Mark]:
-    """The text from the heading of a chapter, a verse or a scene to the end."""
+    """Yield the text from the heading of a chapter, a verse or a scene to the end."""
     for lines in paragraphs(text):
         for start, line in lines:
             if len(line) <= LONGEST_HEADING and _heads_a_work(line.rstrip()):
@@ -209,7 +209,7 @@ def _shapes(lines: list[tuple[int, str]]) -> list[str | None]:
 
 
 def _is_nested(lines: list[str]) -> bool:
-    """Whether a key has keys below it."""
+    """Return whether a key has keys below it."""
     return any(
         _OPEN_KEY.match(line) and below[:1] in " \t-" and _KEY.match(below)
         for line, below in pairwise(lines)
@@ -217,8 +217,8 @@ def _is_nested(lines: list[str]) -> bool:
 
 
 def _rows(lines: list[str]) -> list[bool]:
-    """Whether each line is a row of a table, because the same separator divides it as often as the
-    next line.
+    """Return whether each line is a row of a table. It is if the same separator divides it as often
+    as the next line.
     """
     counts = [_separated(line) for line in lines]
     return [

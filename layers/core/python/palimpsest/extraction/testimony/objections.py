@@ -1,4 +1,4 @@
-"""Says why a finding is rejected because its user did not state it of themselves."""
+"""Explains why a finding is rejected because its user did not state it of themselves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LEAST_NAME = 3
 
 
 class Heard(Protocol):
-    """The messages that an extractor read, and their words that were withheld from it."""
+    """The messages that an extractor read, and the words of these messages that it did not get."""
 
     @property
     def messages(self) -> tuple[Message, ...]: ...
@@ -28,8 +28,8 @@ class Heard(Protocol):
 
 
 def not_testimony(finding: Finding, heard: Heard) -> str | None:
-    """The reason to reject a finding, or None. It is rejected if it holds a secret, or if its
-    quote, or a name or number of its content, occurs only in withheld words.
+    """Return the reason to reject a finding, or None. It is rejected if it holds a secret. It is
+    also rejected if its quote, or a name or number of its content, occurs only in withheld words.
     """
     terms = " \n".join((*finding.keywords, *finding.queries))
     about = f"{finding.topic or ''}\n{finding.subject or ''}"
@@ -50,7 +50,7 @@ def not_testimony(finding: Finding, heard: Heard) -> str | None:
 
 
 def _names(finding: Finding) -> Sequence[str]:
-    """The words of a content that are names or numbers."""
+    """Return the words of a content that are names or numbers."""
     return [
         word.casefold()
         for word in _WORD.findall(finding.content)

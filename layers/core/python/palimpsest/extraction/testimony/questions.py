@@ -53,14 +53,14 @@ def _of_others_and_own() -> re.Pattern[str]:
 
 
 def apart(text: str) -> str:
-    """The text with what a sentence says of the user alone on a line of its own."""
+    """Return the text in which statements about the user alone have a line of their own."""
     text = _of_others_and_own().sub(r"\g<own>.\n", questions_apart(text))
     return _stated_and_ordered().sub(r"\g<own>.\n", text)
 
 
 def questions_apart(text: str) -> str:
-    """The text with each question on a line of its own if a statement comes before it in the same
-    sentence. A sentence that begins as a question has no statement: "What may I claim, and by
+    """Return the text with each question on a line of its own if a statement comes before it in the
+    same sentence. A sentence that begins as a question has no statement: "What may I claim, and by
     when?".
     """
     if "?" not in text:

@@ -1,4 +1,4 @@
-"""Finds words of others within a text: between quotation marks, or after "she said"."""
+"""Finds words of other people within a text: between quotation marks, or after "she said"."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _TOLD = Phrases(("reports", "reports_to_me"), before="", after=r"(?!\w)[^\n.!?:]
 
 
 def quotations(text: str) -> Iterator[Mark]:
-    """All words of others that a text quotes or reports."""
+    """Yield all words of other people that a text quotes or reports."""
     yield from _quotations(text)
     yield from _all_quotations(text)
     yield from _reported(text)
@@ -44,7 +44,9 @@ def quotations(text: str) -> Iterator[Mark]:
 
 @cache
 def _media() -> Phrases:
-    """A text of others, and a verb that gives its words: "the voicemail went like"."""
+    """Return a pattern for a text of others, and a verb that gives its words: "the voicemail went
+    like".
+    """
     return Phrases(
         ("media",),
         before="",
@@ -53,7 +55,9 @@ def _media() -> Phrases:
 
 
 def _of_media(text: str) -> Iterator[Mark]:
-    """The words of a recording, a song or a page, if they speak of whoever is heard there."""
+    """Yield the words of a recording, a song or a page, if they speak of the person who is heard
+    there.
+    """
     place = 0
     while match := _media().search(text, place):
         place = start = match.end()
@@ -72,7 +76,7 @@ _AFTER = re.compile(
 
 
 def _reported_after(text: str) -> Iterator[Mark]:
-    """Sentences that end with who says them: "I can't eat gluten, she says."."""
+    """Yield sentences that end with the name of their speaker: "I can't eat gluten, she says."."""
     for match in _AFTER.finditer(text):
         start = sentence_start(text, match.start())
         if anywhere("first_person").search(text, start, match.start()) is not None:
@@ -80,7 +84,7 @@ def _reported_after(text: str) -> Iterator[Mark]:
 
 
 def _quotations(text: str) -> Iterator[Mark]:
-    """Quoted words of somebody else, and words that are only mentioned."""
+    """Yield quoted words of somebody else, and words that are only mentioned."""
     place = 0
     while match := _QUOTING.search(text, place):
         start = match.start("quote")
@@ -101,12 +105,12 @@ _NAMED = re.compile(r"(?:\A|[.!?\n] ?)[A-ZÀ-Þ][\w'-]*(?: [A-ZÀ-Þ][\w'-]*)? \
 
 @cache
 def _other() -> re.Pattern[str]:
-    """A pattern for somebody without a name before a verb: "my boss said"."""
+    """Return a pattern for somebody without a name before a verb: "my boss said"."""
     return re.compile(rf"(?<!\w)(?:{phrases('others')})(?: [\w'’]+){{0,3}}?[ ]?\Z", re.IGNORECASE)
 
 
 def _reported(text: str) -> Iterator[Mark]:
-    """Words of somebody without a name, in direct speech."""
+    """Yield words in direct speech of somebody who isn't named."""
     place = 0
     for match in sorted((*_TOLD.finditer(text), *_goes().finditer(text)), key=re.Match.start):
         before = text[max(0, match.start() - LONGEST_NAME_OF_ANOTHER) : match.start()]
@@ -125,7 +129,7 @@ def _reported(text: str) -> Iterator[Mark]:
 
 
 def _all_quotations(text: str) -> Iterator[Mark]:
-    """Sentences between quotation marks, whoever said them."""
+    """Yield sentences between quotation marks, whoever said them."""
     place = 0
     while match := _OPENING.search(text, place):
         start = match.start()
@@ -143,8 +147,8 @@ def _all_quotations(text: str) -> Iterator[Mark]:
 
 
 def _is_asked_for(text: str, start: int) -> bool:
-    """Whether the speaker asks to use the quoted words. They are nobody's testimony, but without
-    them the request would be lost.
+    """Return whether the speaker asks to use the quoted words. They are nobody's testimony, but
+    without them the request would be lost.
     """
     asked = anywhere("uses_words").finditer(text, max(0, start - LONGEST_NAME_OF_ANOTHER), start)
     return any(match.end() >= start - 1 for match in asked)

@@ -1,5 +1,5 @@
-"""Reads the messages of a session in order, and notes whose words they are and which ones a later
-message takes back.
+"""Reads the messages of a session in order, and notes whose words they are and which of them a
+later message takes back.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ Withheld = tuple[tuple[SpanClass, str], ...]
 """The words of a message that no record may rest on, each with its class."""
 
 MOST_READ = 32_000
-"""How many characters at each end of a message are read. The rest, between them, is material."""
+"""How many characters at each end of a message are read. The text between them counts as
+material.
+"""
 
 LONGEST_NOTICE = 120
 
@@ -54,8 +56,8 @@ class Reader:
     asked: bool = False
 
     def reads(self, message: Message) -> str | None:
-        """Read the next message of the session. Return why nothing in it is testimony, or None if
-        something may be.
+        """Read the next message of the session. If nothing in it is testimony, return the reason,
+        else None.
         """
         text = _without_middle(text_of(message.chat))
         if message.role != "user":
@@ -74,13 +76,15 @@ class Reader:
         return self._testimony(message, text)
 
     def own(self, message: Message) -> Message:
-        """The message with only its speaker's own words. Call `reads` with it first."""
+        """Return the message with only its speaker's own words. Call `reads` with it first."""
         if message.seq not in self.owns:
             return message
         return replace(message, chat={**message.chat, "content": self.owns.pop(message.seq)})
 
     def heard(self, message: Message) -> Message | None:
-        """A message before a chunk, with only its speaker's testimony; None if it has none."""
+        """Return a message before the chunk with only its speaker's testimony; None if it
+        has none.
+        """
         text = _without_middle(text_of(message.chat))
         if message.is_off_record:
             return None
@@ -99,8 +103,8 @@ class Reader:
         return apart(labelled(own, is_own=_names_of(self.user)))
 
     def _answered(self, message: Message, text: str) -> str | None:
-        """Note what is withheld of a message that is off the record, answers material, continues a
-        role-play, or holds secrets. Return the reason if all of it is withheld, else None.
+        """Note the withheld words of a message that is off the record, answers material, continues
+        a role-play, or holds secrets. Return the reason if all of it is withheld, else None.
         """
         if message.is_off_record:
             self.withheld[message.seq] = (("off_record", text),)
@@ -139,7 +143,9 @@ class Reader:
         return others[0][0] if others else "material"
 
     def _awaited(self, message: Message, text: str) -> str | None:
-        """The text that the message before announced, and the words of the speaker after it."""
+        """Yield the text that the message before announced, and the words of the speaker
+        after it.
+        """
         end = text_end(text, 0, is_long=True)
         self.withheld[message.seq] = (("material", text[:end]),)
         self.answers_material = True
@@ -151,14 +157,14 @@ class Reader:
 
 
 def _names_of(user: str | None) -> frozenset[str]:
-    """The names that label a user's lines."""
+    """Return the names that label a user's lines."""
     name = (user or "").casefold()
     words = re.split("[._ -]+", name)
     return frozenset({name, words[0], " ".join(words)}) - {""}
 
 
 def _takes_back(text: str) -> bool:
-    """Whether a message takes back the message before it, such as a joke."""
+    """Return whether a message takes back the message before it, such as a joke."""
     return (
         takes_back_a_joke(text)
         or anywhere("not_mine").search_before(text, LONGEST_NOTICE) is not None
@@ -166,18 +172,18 @@ def _takes_back(text: str) -> bool:
 
 
 def _awaits(text: str) -> bool:
-    """Whether a message announces a text that comes in the next message."""
+    """Return whether a message announces a text that comes in the next message."""
     match = anywhere("awaits").search(text)
     return match is not None and len(text) - match.end() < LONGEST_NOTICE and ":" not in text
 
 
 def is_off_record(message: Message, text: str) -> bool:
-    """Whether the speaker does not want a message to be remembered."""
+    """Return whether the speaker does not want a message to be remembered."""
     return message.is_off_record or wish_of(text).is_off_record
 
 
 def reader_after(messages: Iterable[Message], *, user: str | None) -> Reader:
-    """A reader that has read these messages of a session, in their order."""
+    """Return a reader that has read these messages of a session, in their order."""
     reader = Reader(user)
     for message in messages:
         if message.role in ("user", "assistant"):

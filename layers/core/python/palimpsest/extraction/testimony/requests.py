@@ -54,7 +54,7 @@ _LABELLED = Sought(
 
 
 def announced(text: str) -> Iterator[Mark]:
-    """All texts that a request or a label announces."""
+    """Yield all texts that a request or a label announces."""
     yield from _requests(text)
     yield from _introduced(text)
     yield from _labelled_sources(text)
@@ -63,7 +63,7 @@ def announced(text: str) -> Iterator[Mark]:
 
 
 def _requests(text: str) -> Iterator[Mark]:
-    """Texts that follow a request to work on them."""
+    """Yield texts that follow a request to work on them."""
     place = 0
     while match := _REQUEST.search(text, place):
         place = match.start() + 1  # a request may hold another one: "here is my bio, improve it:"
@@ -98,14 +98,14 @@ def _of_request(text: str, match: re.Match[str]) -> Mark | None:
 
 
 def _only_gives(match: re.Match[str]) -> bool:
-    """Whether words only present a text, without a task: "here's the chat"."""
+    """Return whether words only present a text, without a task: "here's the chat"."""
     given = match["work_on_this"]
     return given is not None and _PRESENTS.fullmatch(given) is not None
 
 
 def _is_conversation(text: str, start: int) -> bool:
-    """Whether a line with the name of its speaker begins at a place. Such lines are statements of
-    their speakers, and the user may be one of them.
+    """Return whether a line with the name of its speaker begins at a place. Such lines are
+    statements of their speakers, and the user may be one of them.
     """
     found = turns(text[start : start + LONGEST_CONVERSATION])
     return bool(found) and found[0].start == 0
@@ -119,8 +119,8 @@ def _is_text(thing: str) -> bool:
 
 
 def _is_of_own_things(match: re.Match[str], *, names_it: bool) -> bool:
-    """Whether a request is followed by the speaker's statements about themselves: "Check my plan: I
-    moved".
+    """Return whether a request is followed by the speaker's statements about themselves: "Check my
+    plan: I moved".
     """
     if anywhere("asks").search(match["about"]) or anywhere("from_my").search(match["about"]):
         return True
@@ -139,12 +139,14 @@ def _bare() -> re.Pattern[str]:
 
 
 def _is_bare(about: str) -> bool:
-    """Whether words after a request name nothing to work on: it is what stands around them."""
+    """Return whether words after a request name nothing to work on. The request is then about the
+    text around it.
+    """
     return _bare().fullmatch(about) is not None
 
 
 def _below(text: str) -> Iterator[Mark]:
-    """What stands under a question about it: "Is this a scam?"."""
+    """Yield the text below a question about it: "Is this a scam?"."""
     head = _FIRST_LINE.match(text)
     if head is None or not anywhere("asks_of_text").search(text, 0, head.end("head")):
         return
@@ -156,7 +158,9 @@ def _below(text: str) -> Iterator[Mark]:
 
 
 def _above(text: str) -> Iterator[Mark]:
-    """Texts before the request to work on them. Such a request is at the end of the message."""
+    """Yield the texts before a request to work on them. Such a request is at the end of the
+    message.
+    """
     match = anywhere("above").search(text)
     if match:
         yield 0, match.start(), "request"
@@ -184,16 +188,22 @@ def _above(text: str) -> Iterator[Mark]:
 
 _POINTERS = ("^", "<-", "←", "↑")
 _ANSWERED = ("answers_it", "asks_of_text")
-"""Requests under a text to answer or judge it; the second ones also right under it."""
+"""Requests under a text to answer or judge it. The second list also matches directly under the
+text.
+"""
 
 
 def _of_a_text() -> Sequence[Phrases]:
-    """The phrases of which every request under a text has one, unless it points at the text."""
+    """Return the phrases of which every request under a text has one, unless the request points at
+    the text.
+    """
     return (_WORK, *map(anywhere, _ANSWERED))
 
 
 def _names_the_text(last: str, work: re.Match[str], *, is_line: bool) -> bool:
-    """Whether a request under a text is about that text: it names it, or names nothing."""
+    """Return whether a request under a text is about that text. It is if it names the text, or
+    names nothing.
+    """
     if anywhere("it").search(last, work.start()):
         return True
     return is_line and bool(work["work"]) and _is_bare(last[work.end("work") :])
@@ -207,13 +217,13 @@ def _intro() -> Sought:
 
 
 def _shows_itself(text: str, start: int) -> bool:
-    """Whether the text that begins at a place is material by its form."""
+    """Return whether the text that begins at a place is material by its form."""
     line = text[start : text.find("\n", start) if "\n" in text[start:] else len(text)]
     return line.startswith(("```", "~~~", ">")) or shape_of(line) is not None
 
 
 def _labelled_sources(text: str) -> Iterator[Mark]:
-    """Lines whose label announces a text of others: "Job ad: We are hiring"."""
+    """Yield lines whose label announces a text of others: "Job ad: We are hiring"."""
     for match in _LABELLED.finditer(text):
         if _is_source(match["label"]):
             end = paragraph_end(text, match.end())
@@ -221,7 +231,9 @@ def _labelled_sources(text: str) -> Iterator[Mark]:
 
 
 def _is_source(label: str) -> bool:
-    """Whether a label names a text of others, or a work in which nobody speaks of themselves."""
+    """Return whether a label names a text of others, or a work in which nobody speaks of
+    themselves.
+    """
     is_short = len(label.split()) <= WORDS_OF_A_LABEL
     is_own_label = is_short and whole("own_labels").fullmatch(label) is not None
     if is_own_label or anywhere("about_oneself").search(label):
@@ -234,7 +246,7 @@ def _is_source(label: str) -> bool:
 
 
 def _introduced(text: str) -> Iterator[Mark]:
-    """The text after a line that announces words of others: "This came from a customer:"."""
+    """Yield the text after a line that announces words of others: "This came from a customer:"."""
     for match in in_lines(_intro(), text):
         line = match["line"]
         is_colon = ":" in text[match.end("line") : match.end()]

@@ -1,4 +1,4 @@
-"""Decides whether a message that a search found is its speaker's testimony."""
+"""Decides whether a message that a search found is testimony of its speaker."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ LEAST_OWN = 0.6
 
 @lru_cache(maxsize=1_024)
 def is_material(text: str, *, user: str | None) -> bool:
-    """Whether most of a user's text is material. The user's own words are fewer than the share
-    `LEAST_OWN`, which is below half because a request such as "translate this" is the user's own.
+    """Return whether most of a user's text is material. The user's own words are fewer than the
+    share `LEAST_OWN`, which is below half because a request such as "translate this" is the user's
+    own.
     """
     letters = sum(map(str.isalnum, text))
     own = sum(map(str.isalnum, own_text(text, spans(text, user=user))))

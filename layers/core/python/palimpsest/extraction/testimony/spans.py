@@ -12,7 +12,7 @@ from palimpsest.privacy.secrets import secrets
 
 SpanClass = Literal["own", "material", "secret", "off_record"]
 GAP = "\n"
-"""Replaces other spans in the own text: the end of a line."""
+"""The text that replaces other spans in the own text: the end of a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,26 +26,28 @@ class Span:
 
 
 def spans(text: str, *, user: str | None = None) -> tuple[Span, ...]:
-    """The spans of a text, in order. They cover all of it, and none is empty. `user` is the name
-    that the user signs with. The time is linear in the length of the text.
+    """Return the spans of a text, in order. They cover all of it, and none is empty. `user` is the
+    name that the user signs with. The time is linear in the length of the text.
     """
     return tuple(_covering(_merged(text, user=user), len(text)))
 
 
 def secret_spans(text: str) -> tuple[Span, ...]:
-    """The spans of a text without material: secrets, and the words between them."""
+    """Return the spans of a text that has no material. They are its secrets, and the words between
+    the secrets.
+    """
     return tuple(_covering(_secret(text), len(text)))
 
 
 def own_text(text: str, found: Iterable[Span]) -> str:
-    """The text with only the speaker's own spans. If all spans are own words, it is the text
+    """Return the text with only the speaker's own words. If all of it is own words, it is
     unchanged.
     """
     return "".join(text[span.start : span.end] if span.kind == "own" else GAP for span in found)
 
 
 def withheld(text: str, found: Iterable[Span]) -> tuple[tuple[SpanClass, str], ...]:
-    """The words of each span that is not the speaker's own."""
+    """Return the words of each span that is not the speaker's own."""
     return tuple((span.kind, text[span.start : span.end]) for span in found if span.kind != "own")
 
 

@@ -1,4 +1,6 @@
-"""Decides who stated a finding, by a message's name, a line's label, or "Bob says"."""
+"""Finds the speaker of a finding: by a message's name, a line's label, or words such as
+"Bob says".
+"""
 
 from __future__ import annotations
 
@@ -29,8 +31,8 @@ def _report() -> re.Pattern[str]:
 
 
 def is_report(sentence: str) -> bool:
-    """Whether a sentence begins with somebody's name who says something of themselves: "Bogdan
-    says he keeps bees".
+    """Return whether a sentence begins with the name of somebody who says something of themselves:
+    "Bogdan says he keeps bees".
     """
     report = _report().match(sentence.strip())
     return report is not None and not whole("first_person").fullmatch(report["name"].split()[-1])
@@ -39,8 +41,9 @@ def is_report(sentence: str) -> bool:
 def speaker_of(
     finding: Finding, message: Message, *, user: str, names: Sequence[str] = ()
 ) -> str | None:
-    """The name of the person who says a finding's quote in a message; None if the message names
-    nobody else, so that the words are the user's. `names` are the names of the user.
+    """Return the name of the person who says a finding's quote in a message. Return None if the
+    message names nobody else, because the words are then the user's. `names` are the names of the
+    user.
     """
     text = text_of(message.chat)
     place = text.find(finding.quote.strip())
@@ -74,35 +77,37 @@ def _introduces() -> re.Pattern[str]:
 
 
 def _guest(text: str, *, user: str, names: Sequence[str]) -> str | None:
-    """The name of somebody else who writes instead of the user: "This is Tom, Ada's husband". The
-    first sentence names both.
+    """Return the name of somebody else who writes instead of the user: "This is Tom, Ada's
+    husband". The first sentence names both.
     """
-    found = _introduces().match(text[:MOST_READ])
-    if found is None:
+    match = _introduces().match(text[:MOST_READ])
+    if match is None:
         return None
-    name = str(found["after"] or found["before"])
-    owners = [own for own in (*names, user) if re.search(_owned(own), found["who"])]
+    name = str(match["after"] or match["before"])
+    owners = [own for own in (*names, user) if re.search(_owned(own), match["who"])]
     return name if owners and not is_own_name(name, user=user, names=names) else None
 
 
 def _owned(name: str) -> str:
-    """A pattern for something of a person: "Ada's", "von Ada", "d'Ada", "de Ada"."""
+    """Return a pattern for something that belongs to a person: "Ada's", "von Ada", "d'Ada", "de
+    Ada".
+    """
     word = re.escape(name)
     return rf"(?i:\b{word}(?:['’]s|s)\b|\b(?:von|de|del?|of)\s+{word}\b|\bd['’]{word}\b)"  # noqa: RUF001
 
 
 def own_label(line: str, *, names: Sequence[str]) -> str:
-    """The label of a line if it is a name of the user, in upper or lower case; else an empty
+    """Return the label of a line if it is a name of the user, in upper or lower case; else an empty
     text.
     """
-    found = re.match(r"[ \t]*(?P<name>[^:\n]{1,80}): *", line)
-    is_own = found and any(normalized(found["name"]) == normalized(name) for name in names)
-    return found[0] if found and is_own else ""
+    match = re.match(r"[ \t]*(?P<name>[^:\n]{1,80}): *", line)
+    is_own = match and any(normalized(match["name"]) == normalized(name) for name in names)
+    return match[0] if match and is_own else ""
 
 
 def names_in(messages: Sequence[Message], *, user: str, names: Sequence[str]) -> tuple[str, ...]:
-    """The names of the user: the known ones, and names by which the user introduces themselves in
-    these messages.
+    """Return the names of the user: the known ones, and names by which the user introduces
+    themselves in these messages.
     """
     found = [*names]
     for message in messages:
@@ -121,8 +126,8 @@ def names_in(messages: Sequence[Message], *, user: str, names: Sequence[str]) ->
 def attributed(
     finding: Finding, messages: Sequence[Message], *, user: str, names: Sequence[str] = ()
 ) -> Finding:
-    """The finding as a statement of its speaker. If it was about the user, it is now about the
-    speaker, and its topic is the speaker's. `names` are the names of the user.
+    """Return the finding as a statement of its speaker. If it was about the user, it is now about
+    the speaker, and its topic is the speaker's. `names` are the names of the user.
     """
     cited = [message for message in messages if message.seq in finding.seqs]
     roles = {message.role for message in cited}
@@ -131,7 +136,7 @@ def attributed(
     said_by = [(message, speaker_of(finding, message, user=user, names=names)) for message in cited]
     if not any(name for _, name in said_by):
         return _of_the_user(finding, user=user, names=names)
-    others = [str(name) for each in messages if (name := _name_of(each))]
+    others = [str(name) for message in messages if (name := _name_of(message))]
     speakers = [
         name
         for message, name in said_by
@@ -162,7 +167,9 @@ def attributed(
 
 
 def _of_no_person(finding: Finding, *, role: str) -> Finding:
-    """The finding as the words of the assistant or a tool. It moves no topic of the user."""
+    """Return the finding as the words of the assistant or a tool. It changes no topic of
+    the user.
+    """
     subject = role if finding.subject in (None, USER) else finding.subject
     topic = f"{role} {finding.topic}" if finding.topic else None
     return replace(finding, subject=subject, topic=topic, speaker=role)
@@ -173,8 +180,8 @@ def _name_of(message: Message) -> str | None:
 
 
 def _of_the_user(finding: Finding, *, user: str, names: Sequence[str]) -> Finding:
-    """The finding without the label of its line. If it names the user, it is about the user. If it
-    only says a name, its topic is that of names.
+    """Return the finding without the label of its line. If it names the user, it is about the user.
+    If it only says a name, its topic is that of names.
     """
     subject = finding.subject
     is_named = subject is not None and subject != USER and names

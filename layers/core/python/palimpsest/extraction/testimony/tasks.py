@@ -1,5 +1,5 @@
-"""Finds the text below a sentence that asks to work on it or to judge it. Such a sentence is known
-by the kinds of words that it has, not by a phrase.
+"""Finds the text below a sentence that asks to work on it or to judge it. Such a sentence is
+recognized by the kinds of words in it, not by a phrase.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Strength = Literal["strong", "weak"]
 LONGEST_TASK = 200
 WORDS_OF_A_LABEL = 3
 MOST_PARAGRAPHS = 20
-"""Paragraphs at whose beginning a task is looked for."""
+"""The paragraphs at whose beginning a task is searched."""
 
 _PARAGRAPH = re.compile(r"(?:\A|(?<=\n\n))[ \t]*(?=\S)")
 _ENDS = re.compile(r"[?:]\s*$")
@@ -27,7 +27,7 @@ _QUOTED = re.compile(rf"{OPENERS}\w")
 
 
 def tasks(text: str) -> Iterator[Mark]:
-    """Texts that follow a task at the beginning of a paragraph."""
+    """Yield texts that follow a task at the beginning of a paragraph."""
     done = 0
     for number, paragraph in enumerate(_PARAGRAPH.finditer(text)):
         if number == MOST_PARAGRAPHS:
@@ -58,7 +58,7 @@ def _of_paragraph(text: str, start: int) -> Mark | None:
 
 
 def _without_mark(text: str, start: int, end: int) -> int | None:
-    """Where a text begins right after its task: "turn into bullet points I work at Lidl"."""
+    """Return where a text begins right after its task: "turn into bullet points I work at Lidl"."""
     for match in anywhere("task_operations").finditer(text, start, end):
         begun = after_blanks(text, match.end())
         own = anywhere("first_person").search(text, begun, end)
@@ -68,9 +68,9 @@ def _without_mark(text: str, start: int, end: int) -> int | None:
 
 
 def strength(sentence: str) -> Strength | None:
-    """How sure a sentence is a task about a text; None if it is none. A sentence in which the
-    speaker states something of themselves is none: "My spelling is bad". A task for later, or
-    with its text in quotation marks, is none.
+    """Return how surely a sentence is a task about a text; None if it isn't one. A sentence in
+    which the speaker states something of themselves is not a task: "My spelling is bad". Neither is
+    a task for later, or a task with its text in quotation marks.
     """
     if _is_label(sentence) or _states(sentence) or _has("deferred", sentence):
         return None
@@ -90,14 +90,14 @@ def strength(sentence: str) -> Strength | None:
 
 
 def _is_label(sentence: str) -> bool:
-    """Whether a sentence is a label of the speaker's own words: "Note to self:"."""
+    """Return whether a sentence is a label of the speaker's own words: "Note to self:"."""
     label = sentence.strip().removesuffix(":")
     is_short = len(label.split()) <= WORDS_OF_A_LABEL
     return is_short and whole("own_labels").fullmatch(label) is not None
 
 
 def _works(sentence: str, *, names_it: bool) -> bool:
-    """Whether a sentence asks to work on a text that it names, or on nothing that it names:
+    """Return whether a sentence asks to work on a text that it names, or names nothing to work on:
     "translate for my nan".
     """
     work = anywhere("work").search(sentence)
@@ -119,7 +119,9 @@ def _has(name: str, sentence: str) -> bool:
 
 
 def _states(sentence: str) -> bool:
-    """Whether a sentence speaks of the speaker, except as somebody who asks."""
+    """Return whether a sentence speaks of the speaker in another role than as the person
+    who asks.
+    """
     asking = _asking().sub(lambda match: " " * len(match[0]), sentence)
     return anywhere("first_person").search(asking) is not None
 
@@ -130,7 +132,7 @@ def _asking() -> re.Pattern[str]:
 
 
 def _begins_as_task(sentence: str) -> bool:
-    """Whether a sentence begins as an order or a question."""
+    """Return whether a sentence begins as an order or a question."""
     first = _LETTERS.search(sentence)
     if first is None or whole("first_person").fullmatch(first[0]):
         return False

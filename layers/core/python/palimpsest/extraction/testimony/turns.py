@@ -49,15 +49,15 @@ _HEADER = re.compile(
     rf"(?:\w+(?: at| um| à)?[ ])?\[?\(?{_TIME}\)?\]?)[ \t]*"
 )
 _CLOCK_OR_LABEL = re.compile(r"[:>→»]|\d[:.h]\d\d|^\[[A-ZÀ-Þ]", re.MULTILINE)
-"""What every line has that names its speaker."""
+"""Signs of which every line that names its speaker has one."""
 _ADDRESS = re.compile(r"\b(?:https?|mailto|note|re|fwd?|aw|wg)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class SpokenLine:
-    """A line that somebody says. `words` is where the words begin. `sure` says that more than a
-    name and a colon marks it. `is_rare` says that its form, such as "[Priya] hi", marks speakers
-    only if other lines have it as well.
+    """A line that somebody says. `words` is where the words begin. `sure` is true if more than a
+    name and a colon marks it. `is_rare` is true if its form, such as "[Priya] hi", marks speakers
+    only when other lines have it as well.
     """
 
     start: int
@@ -73,7 +73,7 @@ _PLAIN_HEADER = re.compile(r"[^\n]*?\w[ ]\d{1,2}[:.h]\d\d[ \t]*")
 
 
 def is_name(label: str, *, sure: bool = False) -> bool:
-    """Whether a label can be a person's name."""
+    """Return whether a label can be a person's name."""
     words = label.split()
     if whole("own_labels").fullmatch(label) or _ADDRESS.search(label):
         return False
@@ -90,8 +90,8 @@ def is_name(label: str, *, sure: bool = False) -> bool:
 
 @lru_cache(maxsize=16)
 def turns(text: str) -> tuple[SpokenLine, ...]:
-    """The spoken lines of a text, each with the name of its speaker. A line without a name between
-    two turns belongs to the turn before it.
+    """Return the spoken lines of a text, each with the name of its speaker. A line without a name
+    between two turns belongs to the turn before it.
     """
     if _CLOCK_OR_LABEL.search(text) is None:
         return ()
@@ -107,7 +107,9 @@ def turns(text: str) -> tuple[SpokenLine, ...]:
 def _of_paragraph(
     lines: list[tuple[int, str]], speaking: str | None, *, headed: bool
 ) -> tuple[list[SpokenLine], str | None]:
-    """The turns of a paragraph, and who speaks on if it ends with a header alone."""
+    """Return the turns of a paragraph. If it ends with a header alone, also return the speaker who
+    continues.
+    """
     heads = [_head(start, line, headed=headed) for start, line in lines]
     if sum(head is not None and head.is_rare for head in heads) < LEAST_TURNS:
         heads = [None if head is None or head.is_rare else head for head in heads]
@@ -142,7 +144,7 @@ def _counts(label: str, *, is_form: bool, is_talk: bool) -> bool:
 
 
 def _head(start: int, line: str, *, headed: bool) -> SpokenLine | None:
-    """The turn that a line begins, whoever its label names."""
+    """Return the turn that a line begins, whatever name is its label."""
     seen = line.rstrip()[:LONGEST_READ]
     header = _HEADER.fullmatch(seen)
     if header:
@@ -164,7 +166,7 @@ def _head(start: int, line: str, *, headed: bool) -> SpokenLine | None:
 
 
 def _shown(name: str) -> str:
-    """A name as a label, in a form that can be read back."""
+    """Return a name as a label, in a form that can be read back."""
     if not name[:1].isalpha():
         return UNKNOWN
     words = [word[:1].upper() + word[1:] for word in name.replace("’", "'").split()]
@@ -173,8 +175,8 @@ def _shown(name: str) -> str:
 
 
 def labelled(text: str, *, is_own: frozenset[str]) -> str:
-    """The text with each turn as `Name: words`. The user's own turns have no name. `is_own` has the
-    user's names in lower case.
+    """Return the text with each turn as `Name: words`. The user's own turns have no name. `is_own`
+    has the user's names in lower case.
     """
     found = turns(text)
     if not found:

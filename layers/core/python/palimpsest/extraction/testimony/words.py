@@ -1,6 +1,6 @@
 """The phrases that separate testimony from material, by language. They are read from the files in
-this folder at first use. A text is searched once for the beginnings of words. A pattern is tried
-only at words that begin like one of its phrases.
+this folder at first use. A text is searched once for the beginnings of words, and a pattern is
+tried only at words that begin like one of its phrases.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _languages() -> tuple[dict[str, list[str]], ...]:
 
 @cache
 def phrases(name: str) -> str:
-    """A pattern for any phrase of this name in any language."""
+    """Return a pattern for any phrase of this name in any language."""
     return "|".join(phrase for words in _languages() for phrase in words[name])
 
 
@@ -61,7 +61,7 @@ class Phrases:
         self._patterns: dict[str, re.Pattern[str] | None] = {}
 
     def _pattern(self, word: str) -> re.Pattern[str] | None:
-        """The pattern for words with this beginning; None if no phrase has it."""
+        """Return the pattern for words with this beginning; None if no phrase has it."""
         if word not in self._patterns:
             groups = [_beginning_as(name, word) for name in self._names]
             self._patterns[word] = (
@@ -72,13 +72,13 @@ class Phrases:
         return self._patterns[word]
 
     def search(self, text: str, start: int = 0, end: int | None = None) -> re.Match[str] | None:
-        """The first match between two places."""
+        """Return the first match between two places."""
         if not _places_of(text, self._names):
             return None
         return next(self.finditer(text, start, end), None)
 
     def search_before(self, text: str, end: int) -> re.Match[str] | None:
-        """The first match in the text as if it ended at a place."""
+        """Return the first match in the text up to a place, as if the text ended there."""
         if len(text) <= end:
             return self.search(text)
         places = _places_of(text, self._names)
@@ -86,7 +86,9 @@ class Phrases:
         return self.search(text[:end]) if is_begun or self._is_cut(text, end) else None
 
     def _is_cut(self, text: str, end: int) -> bool:
-        """Whether a phrase may begin with a word that ends, or is cut, right before a place."""
+        """Return whether a phrase may begin with the word before a place. The word may end there,
+        or the place may be inside it.
+        """
         for match in _WORD.finditer(text, max(0, end - BEGINNING), end):
             if not _names_of(_word(match)).isdisjoint(self._names):
                 return True
@@ -95,7 +97,7 @@ class Phrases:
     def finditer(
         self, text: str, start: int = 0, end: int | None = None
     ) -> Iterator[re.Match[str]]:
-        """The matches between two places, in order; they may overlap."""
+        """Yield the matches between two places, in order; they may overlap."""
         limit = len(text) if end is None else end
         places, known = _places_of(text, self._names), self._patterns
         for number in range(bisect_left(places, (start, "")) if start else 0, len(places)):
@@ -107,12 +109,12 @@ class Phrases:
                 yield match
 
     def may_begin(self, text: str, start: int) -> bool:
-        """Whether a word stands at a place, or after it, that begins as a phrase does."""
+        """Return whether a word at a place, or after it, begins like one of the phrases."""
         places = _places_of(text, self._names)
         return bool(places) and places[-1][0] >= start
 
     def begins_sentence(self, text: str, start: int, end: int) -> int | None:
-        """Where the first sentence begins that opens with a match; None without one."""
+        """Return where the first sentence begins that opens with a match; None if there is none."""
         for match in self.finditer(text, start, end):
             lead = lead_of_sentence(text, match.start())
             if lead is not None:
@@ -121,8 +123,8 @@ class Phrases:
 
 
 def lead_of_sentence(text: str, place: int) -> str | None:
-    """The blanks and small words between the beginning of a sentence and a place; None if other
-    words are between.
+    """Return the blanks and small words between the beginning of a sentence and a place; None if
+    other words are between.
     """
     lead = _LED.search(text[max(0, place - LONGEST_LEAD) : place])
     return lead[0].lstrip(".!?\n\"'”’»)…*(") if lead else None
@@ -130,14 +132,14 @@ def lead_of_sentence(text: str, place: int) -> str | None:
 
 @cache
 def anywhere(name: str) -> Phrases:
-    """The phrases of this name as whole words, wherever they are."""
+    """Return the phrases of this name as whole words, wherever they are."""
     return Phrases((name,), before="", after=r"(?!\w)")
 
 
 @lru_cache(maxsize=8192)
 def _beginning_as(name: str, word: str) -> str:
-    """The phrases of a name that begin like a word, as alternatives of a pattern; empty if there
-    are none.
+    """Return the phrases of a name that begin like a word, as alternatives of a pattern; empty if
+    there are none.
     """
     begun = _begun_by(word)
     numbers = {number for several in begun for number in several.get(name, ())}
@@ -155,12 +157,12 @@ def _compiled(
 
 @cache
 def whole(name: str) -> re.Pattern[str]:
-    """A pattern for a text that is exactly one of the phrases of this name."""
+    """Return a pattern for a text that is exactly one of the phrases of this name."""
     return re.compile(rf"(?:{phrases(name)})", re.IGNORECASE)
 
 
 def _places_of(text: str, names: tuple[str, ...]) -> Sequence[tuple[int, str]]:
-    """The places of words that begin as phrases of these names do, in order."""
+    """Return the places of words that begin as phrases of these names do, in order."""
     return _places(text).get(names[0], ()) if len(names) == 1 else _of_several(text, names)
 
 
@@ -172,8 +174,8 @@ def _of_several(text: str, names: tuple[str, ...]) -> Sequence[tuple[int, str]]:
 
 @lru_cache(maxsize=16)
 def _places(text: str) -> Mapping[str, Sequence[tuple[int, str]]]:
-    """By name of phrases: the places of words that begin like one of them, with their first
-    letters.
+    """Return the places of words that begin like a phrase, with their first letters, by the
+    phrase's name.
     """
     places: dict[str, list[tuple[int, str]]] = {}
     for match in _WORD.finditer(text):
@@ -188,18 +190,18 @@ def _places(text: str) -> Mapping[str, Sequence[tuple[int, str]]]:
 
 
 def _word(match: re.Match[str]) -> str:
-    """The beginning of a word, with a blank after it if it is the whole word."""
+    """Return the beginning of a word, with a blank after it if it is the whole word."""
     return match[0].lower() if match.lastindex is None else f"{match[0].lower()} "
 
 
 @lru_cache(maxsize=8192)
 def _names_of(word: str) -> frozenset[str]:
-    """The names that have phrases that begin as a word does."""
+    """Return the names of phrases that begin like a word."""
     return frozenset(name for several in _begun_by(word) for name in several)
 
 
 def _begun_by(word: str) -> Iterator[Mapping[str, Sequence[int]]]:
-    """The numbers of the phrases of each name that begin as a word does."""
+    """Return the numbers of the phrases of each name that begin like a word."""
     every = _by_beginning()
     for length in range(1, len(word) + 1):
         if word[:length] in every:
@@ -208,7 +210,7 @@ def _begun_by(word: str) -> Iterator[Mapping[str, Sequence[int]]]:
 
 @cache
 def _looked_for() -> Mapping[str, Sequence[str]]:
-    """The phrases of each name that is looked for in texts."""
+    """Return the phrases of each name that is looked for in texts."""
     found: dict[str, list[str]] = defaultdict(list)
     for words in _languages():
         for name in words.keys() - NOT_LOOKED_FOR:
@@ -218,7 +220,9 @@ def _looked_for() -> Mapping[str, Sequence[str]]:
 
 @cache
 def _by_beginning() -> Mapping[str, Mapping[str, Sequence[int]]]:
-    """The numbers of the phrases of each name, by the letters with which their matches begin."""
+    """Return the numbers of the phrases of each name, by the letters with which their matches
+    begin.
+    """
     found: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for name, several in _looked_for().items():
         for number, phrase in enumerate(several):
@@ -228,8 +232,8 @@ def _by_beginning() -> Mapping[str, Mapping[str, Sequence[int]]]:
 
 
 def beginnings(phrase: str) -> frozenset[str]:
-    """The possible beginnings of a match of a phrase: at most `BEGINNING` letters each, with a
-    blank after a whole word. One of them is empty if the phrase does not determine them.
+    """Return the possible beginnings of a match of a phrase. Each has at most `BEGINNING` letters,
+    with a blank after a whole word. One of them is empty if the phrase does not determine them.
     """
     return frozenset(_beginnings(phrase, ""))
 
@@ -263,7 +267,7 @@ def _beginnings_of_group(rest: str, begun: str) -> Iterator[str]:
 
 
 def _group_end(text: str) -> int:
-    """The end of the group of a pattern that begins the text."""
+    """Return the end of the group of a pattern that begins the text."""
     depth, place = 0, 0
     while place < len(text):
         depth += {"(": 1, ")": -1}.get(text[place], 0)
@@ -286,15 +290,15 @@ def _alternatives(inside: str) -> Iterator[str]:
 
 @lru_cache(maxsize=8)
 def line_starts(text: str) -> Sequence[int]:
-    """The beginnings of all lines that are not empty."""
+    """Return the beginnings of all lines that are not empty."""
     return [match.start() for match in _FULL_LINE.finditer(text)]
 
 
 def in_lines(
     pattern: re.Pattern[str] | Sought, text: str, start: int = 0, end: int | None = None
 ) -> Iterator[re.Match[str]]:
-    """The matches of a pattern at the beginnings of lines between two places. A match does not
-    overlap the match before it.
+    """Yield the matches of a pattern at the beginnings of lines between two places. A match does
+    not overlap the match before it.
     """
     if isinstance(pattern, Sought):
         if not pattern.may_match(text):

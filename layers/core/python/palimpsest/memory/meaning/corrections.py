@@ -42,8 +42,8 @@ _ENDS = " \t.!,;:-–—()\"'”“„"
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """A new value, and the old value if the user named it. `is_meant` is true if the words are
-    certainly a correction.
+    """A correction: a new value, and the old value if the user named it. `is_meant` is true if the
+    words are certainly a correction.
     """
 
     new: str
@@ -53,7 +53,9 @@ class Correction:
 
 @lru_cache(maxsize=256)
 def may_correct(text: str) -> bool:
-    """Whether the text has a word or a mark of which each correction has one, apart from stars."""
+    """Return whether the text has one of the words and marks that occur in corrections. Corrections
+    that are marked by a star are the exception.
+    """
     groups = groups_of(text)
     return (
         "signals" in groups
@@ -97,7 +99,7 @@ def _weak() -> re.Pattern[str]:
 
 
 def without_signals(text: str) -> str:
-    """The text without opening words that say that something was wrong."""
+    """Return the text without opening words such as "no, that's wrong"."""
     if not may_correct(text) or not _MARKED.search(text, 0, FIRST_PART):
         return text
     if not begins_with(text, "signals", "openers") and not _SPEAKS.match(text):
@@ -118,7 +120,7 @@ def _glue() -> re.Pattern[str]:
 
 @lru_cache(maxsize=64)
 def correction_of(text: str) -> Correction | None:
-    """The correction if the whole text is one, else None."""
+    """Return the correction if the whole text is one, else None."""
     starred = _STARRED.match(text.strip()) if "*" in text else None
     if starred:
         new = (starred["new"] or starred["other"]).split(",")[0]
@@ -131,7 +133,7 @@ def correction_of(text: str) -> Correction | None:
 
 
 def _with_signals(text: str) -> Correction | None:
-    """The correction in a text with a word that corrections have."""
+    """Return the correction in a text that has a word of corrections."""
     said = spoken(text)
     marked = after(_marked_signals(), said).strip(_ENDS)
     left = _after_clear_signals(text.strip())
@@ -163,8 +165,8 @@ def _bare_value() -> re.Pattern[str]:
 
 
 def is_bare_value(text: str) -> bool:
-    """Whether the text is only a day, a time or a number. Right after a statement with another such
-    value it is a correction.
+    """Return whether the text is only a day, a time or a number. Right after a statement with
+    another such value, it is a correction.
     """
     said = text.strip(_ENDS)
     is_short = said.count(" ") < FEW_WORDS
@@ -172,7 +174,7 @@ def is_bare_value(text: str) -> bool:
 
 
 def _spelled(text: str) -> Correction | None:
-    """The correction of a name's spelling: "Mathys with a y"."""
+    """Return the correction of a name's spelling: "Mathys with a y"."""
     said = text.strip(_ENDS)
     if said.count(" ") > MOST_WORDS + 1 or not said[:1].isupper():
         return None
@@ -192,13 +194,13 @@ def _excuse() -> re.Pattern[str]:
 
 
 def _without_excuses(text: str) -> str:
-    """The text without words at its end that say why the earlier ones were wrong: "fat fingers"."""
+    """Return the text without an excuse at its end, such as "fat fingers"."""
     found = _excuse().search(text)
     return text[: found.start()].strip(_ENDS) if found else text
 
 
 def _is_whole_name(text: str) -> bool:
-    """Whether a text that begins as a name says nothing besides: "Fiona called" is no name."""
+    """Return whether a text that begins as a name has nothing else. "Fiona called" isn't a name."""
     first, *others = text.split()
     if not first[0].isupper() or not others or _number().match(first):
         return True
@@ -215,7 +217,9 @@ def _last_clause() -> re.Pattern[str]:
 
 
 def _at_the_end(text: str, said: str) -> Correction | None:
-    """The correction whose value the last clause gives: "Actually the scale was off, it's 79"."""
+    """Return the correction whose value is in the last clause: "Actually the scale was off, it's
+    79".
+    """
     if not _begins(text) and not _strong().match(text):
         return None
     found = _last_clause().search(said)
@@ -223,15 +227,17 @@ def _at_the_end(text: str, said: str) -> Correction | None:
 
 
 def _is_clear(lead: str) -> bool:
-    """Whether the words before a value say clearly that something was wrong: a mark ends them, or
-    there are several.
+    """Return whether the words before a value clearly say that something was wrong. They do if a
+    mark ends them, or if they say so more than once.
     """
     said = lead.strip()
     return said[-1:] in _MARKS or len(_signal().findall(said)) > 1
 
 
 def _after_clear_signals(text: str) -> str | None:
-    """What a text says after words that clearly say that something was wrong; None without such."""
+    """Return the text after words that clearly say that something was wrong; None if there are no
+    such words.
+    """
     lead = _signals_first().match(text)
     if lead is None or not _signal().search(lead[0]):
         return None
@@ -246,18 +252,18 @@ def _placed() -> re.Pattern[str]:
 
 
 def _is_placed(rest: str) -> bool:
-    """Whether a text is only a name with a preposition: "in Leoben"."""
+    """Return whether a text is only a name with a preposition: "in Leoben"."""
     return _placed().match(rest.strip(_ENDS)) is not None
 
 
 def _is_dated(rest: str) -> bool:
-    """Whether a text begins with a number, or with a day."""
+    """Return whether a text begins with a number, or with a day."""
     first, *_ = after(_glue(), rest.strip(_ENDS)).split() or [""]
     return bool(_number().match(first.strip(_ENDS)))
 
 
 def begins_as_correction(text: str) -> tuple[str, str] | None:
-    """A correction at the beginning of a text, and what the text says after it."""
+    """Return the correction at the beginning of a text, and the text after it."""
     if "?" in text or not _PART.search(text) or not may_correct(text) or not _begins(text):
         return None
     for mark in _PART.finditer(text):
@@ -283,7 +289,7 @@ def _correction(match: re.Match[str]) -> Correction | None:
 
 
 def _is_one_thing(match: re.Match[str]) -> bool:
-    """Whether nothing stands between the two values, so that they are rather one: "not flat white".
+    """Return whether nothing stands between the two values, so that they are one: "not flat white".
     Days, numbers and names need nothing between them.
     """
     groups = match.groupdict()
@@ -293,8 +299,8 @@ def _is_one_thing(match: re.Match[str]) -> bool:
 
 
 def _is_replaceable(old: str, new: str) -> bool:
-    """Whether the new value can stand for the old one: both are days, times or numbers, or neither
-    is, and the old one names something.
+    """Return whether the new value can stand for the old one. The old one names something, and both
+    are days, times or numbers, or neither is.
     """
     if is_signal(old) or all(word in function_words() for word in words(old)):
         return False
@@ -302,7 +308,7 @@ def _is_replaceable(old: str, new: str) -> bool:
 
 
 def _is_value(text: str) -> bool:
-    """Whether a text is short, and has a word that names something."""
+    """Return whether a text is short and has a word that names something."""
     found = words(text)
     return 0 < len(found) <= MOST_WORDS and any(
         word not in function_words() or word.isdigit() for word in found
@@ -310,7 +316,7 @@ def _is_value(text: str) -> bool:
 
 
 def is_signal(text: str) -> bool:
-    """Whether a text only announces a correction ("that's wrong")."""
+    """Return whether a text only announces a correction ("that's wrong")."""
     if not may_correct(text) and "s/" not in text:  # without its ends it has the same words
         return False
     said = text.strip(_ENDS)
@@ -323,7 +329,9 @@ _AFTER = r"(?<!\w){} ([A-ZÀ-Þ][\w'-]*(?: [A-ZÀ-Þ][\w'-]*)?)"
 
 
 def corrected(content: str, by: Correction) -> str | None:
-    """The content with the new value in the place of the old one; None if it has no such place."""
+    """Return the content with the new value in place of the old one; None if it has no place for
+    it.
+    """
     placed = _placed().match(by.new.strip(_ENDS)) if by.old is None else None
     if placed and (found := re.search(_AFTER.format(placed["glue"]), content)):
         return content[: found.start(1)] + placed["name"] + content[found.end(1) :]
@@ -339,7 +347,7 @@ def corrected(content: str, by: Correction) -> str | None:
 
 
 def _place_of(content: str, old: str) -> tuple[int, int] | None:
-    """Where the old value is in the content."""
+    """Return the place of the old value in the content."""
     for text in dict.fromkeys((old, after(_glue(), old).strip(_ENDS))):
         found = re.search(rf"(?<!\w){re.escape(text)}(?!\w)", content, re.IGNORECASE)
         if text and found:
@@ -353,8 +361,8 @@ def _number() -> re.Pattern[str]:
 
 
 def _likely_place(content: str, new: str, by: Correction) -> tuple[int, int] | None:
-    """Where the content has a value of the same shape as the new one: a number, a misspelled word,
-    a name, or the value of its topic.
+    """Return the place in the content where a value has the shape of the new one. The shapes are a
+    number, a misspelled word, a name, and the value of the content's topic.
     """
     tokens = list(_TOKEN.finditer(content))
     return next(
@@ -396,7 +404,7 @@ def _calendar() -> re.Pattern[str]:
 
 
 def _kind_of_value(text: str) -> str:
-    """The kind of a value: a day of the calendar, a time, a number in digits or in words."""
+    """Return the kind of a value: a day of the calendar, a time, a number in digits or in words."""
     if ":" in text:
         return "time"
     if any(map(str.isdigit, text)):
@@ -428,7 +436,7 @@ def _value(content: str, new: str) -> tuple[int, int] | None:
 
 
 def _names(tokens: list[re.Match[str]], new: str) -> tuple[int, int] | None:
-    """The last run of capitalized words. The first word of the content does not count."""
+    """Return the last run of capitalized words. The first word of the content does not count."""
     if not new[0].isupper() or _number().match(new.split(maxsplit=1)[0]):
         return None
     run: list[re.Match[str]] = []
@@ -447,7 +455,7 @@ _COPULA = re.compile(
 
 
 def _tail(content: str, new: str) -> tuple[int, int] | None:
-    """The value after a verb such as "is", if it has as many words."""
+    """Return the value after a verb such as "is", if it has as many words as the new value."""
     found = _COPULA.match(content)
     if found is None or new[0].isupper():
         return None
@@ -455,7 +463,7 @@ def _tail(content: str, new: str) -> tuple[int, int] | None:
     if len(tail.split()) != len(new.split()) or _names_nothing(new):
         return None
     if _number().match(tail) and not _number().match(new):
-        return None  # a thanks after a number is no new number
+        return None  # thanks after a number are not a new number
     return found.end("tail") - len(tail), found.end("tail")
 
 
@@ -467,7 +475,7 @@ _DIVIDES = re.compile(r"[,;–—(-]+\s*|\.\.\.?\s*|\s-\s")
 
 
 def inline(sentence: str) -> Iterator[tuple[str, Correction]]:
-    """All ways to split a sentence into a statement and a correction of that statement."""
+    """Yield all ways to split a sentence into a statement and a correction of that statement."""
     for mark in _DIVIDES.finditer(sentence):
         before, after = sentence[: mark.start()].rstrip(), sentence[mark.end() :].rstrip(" .!)")
         if len(before) < LEAST_WORD or not may_correct(after) or not _begins(after):
@@ -482,8 +490,8 @@ def _begins(text: str) -> bool:
 
 
 def put_right(sentence: str) -> str:
-    """The sentence after its own correction is applied: "I live in Kiel, no, Bremen" is "I live in
-    Bremen".
+    """Return the sentence with its own correction applied: "I live in Kiel, no, Bremen" becomes "I
+    live in Bremen".
     """
     if not may_correct(sentence) or not _MARKED.search(sentence, 0, len(sentence) - 1):
         return sentence

@@ -49,7 +49,7 @@ ONES = frozenset({"one", "ones", "two", "both"})  # alone they name nothing
 PLAINLY = 0.6  # of a record's words, where a denial says nothing of a change
 USER: Final = frozenset({"", "user"})
 OF_WHOLE: Final = frozenset({"died", "thing", "denial"})
-"""Kinds of ends that may concern other people and things than the user."""
+"""Kinds of ends that may concern people and things other than the user."""
 TOPICS: Final = {
     "job": ("employer", "department"),
     "partner": ("partner",),
@@ -60,9 +60,9 @@ TOPICS: Final = {
 STATES: Final = frozenset(
     {"pregnancy", "absence", "single", "search", "jobless", "parents", "fiance"}
 )
-"""States of a person that another state ends, such as being single."""
+"""States of a person that end when another state begins, such as being single."""
 OF_A_CLASS: Final = frozenset({"partner", "study", "job"}) | STATES
-"""What a statement of an end may be about without naming it, by the words of a record."""
+"""The things that an unnamed end may concern, by the words of a record."""
 MOST_SAID = 4  # words of a record, among which its verb is
 MAY_HAVE_A_TAIL: Final = frozenset({"activity", "left", "possession", "thing", "job"})
 NEVER: Final = frozenset({"never", "nie", "niemals", "jamais", "nunca"})
@@ -103,8 +103,8 @@ def _cue_pattern(number: int) -> re.Pattern[str]:
 
 @cache
 def _needed(number: int) -> Sequence[Sequence[str]]:
-    """Words, or parts of them, in lower case: a sentence that a cue matches has one of each. They
-    have no blanks, because times between two words are left out before.
+    """Return words, or parts of words, in lower case. A sentence that a cue matches has at least
+    one of each set. They have no blanks, because times between two words are removed before.
     """
     sets = pieces_of(filled(PACKAGE, _cues()[number].pattern))
     return [list(map(_longest_word, pieces)) for pieces in sets]
@@ -115,7 +115,7 @@ def _longest_word(piece: str) -> str:
 
 
 def _has_needed(number: int, said: str) -> bool:
-    """Whether a spoken sentence in lower case has what the cue needs."""
+    """Return whether a spoken sentence in lower case has the words that the cue needs."""
     return all(any(map(said.__contains__, pieces)) for pieces in _needed(number))
 
 
@@ -126,7 +126,7 @@ def _unreal() -> re.Pattern[str]:
 
 
 def _never(clause: str) -> bool:
-    """Whether a clause says that something never was."""
+    """Return whether a clause says that something never was true."""
     return not NEVER.isdisjoint(lowered(clause).split())
 
 
@@ -137,7 +137,9 @@ def _owns() -> frozenset[str]:
 
 @lru_cache(maxsize=64)
 def ends_of(sentence: str) -> tuple[End, ...]:
-    """The ends that a sentence states. A sentence that supposes, plans or asks states none."""
+    """Return the ends that a sentence states. A sentence that supposes, plans or asks
+    states none.
+    """
     numbers = candidates("ends", spoken(sentence) if "user" in sentence else sentence)
     if sentence.count(" ") > MOST_PLAIN:
         numbers = [number for number in numbers if _cues()[number].kind != "plain"]
@@ -163,12 +165,14 @@ def ends_of(sentence: str) -> tuple[End, ...]:
 
 
 def is_unreal(text: str) -> bool:
-    """Whether a text supposes, plans or wishes."""
+    """Return whether a text supposes, plans or wishes."""
     return bool(_unreal().search(lowered(text)))
 
 
 def _has_any_needed(numbers: Sequence[int], sentence: str) -> bool:
-    """Whether a sentence has what one of the cues needs; true if it has to be rewritten first."""
+    """Return whether a sentence has the words that one of the cues needs. If the sentence must be
+    rewritten first, return True.
+    """
     if "(" in sentence or is_rewritten(sentence):
         return True
     lower = lowered(sentence)
@@ -177,12 +181,12 @@ def _has_any_needed(numbers: Sequence[int], sentence: str) -> bool:
 
 @lru_cache(maxsize=256)
 def may_end(text: str) -> bool:
-    """Whether the text has a word that every statement of an end has."""
+    """Return whether the text has one of the words that occur in every statement of an end."""
     return "user" in text or "ends" in groups_of(text)
 
 
 def _likely(clause: str, sentence: str, numbers: Sequence[int]) -> Sequence[int]:
-    """The cues of the sentence that the clause may match."""
+    """Return the cues of the sentence that may match the clause."""
     if clause == sentence:
         return numbers
     likely = candidates("ends", clause)
@@ -194,8 +198,8 @@ def _has_pronoun(text: str) -> bool:
 
 
 def _ends_of(clause: str, before: str, numbers: Sequence[int]) -> list[End]:
-    """The ends that a clause states, by the cues with these numbers. A pronoun refers to the clause
-    before. A plain denial with a time ("not today") ends nothing.
+    """Return the ends that a clause states, by the cues with these numbers. A pronoun refers to the
+    clause before. A plain denial with a time ("not today") ends nothing.
     """
     found = list(_matches(clause, numbers))
     lasting = [number for number in numbers if _cues()[number].kind != "plain"]
@@ -223,7 +227,9 @@ def _tail() -> re.Pattern[str]:
 
 
 def _without_tail(named: str) -> str:
-    """What ends, without words on when or why it did, if they name nobody."""
+    """Return the name of the ended thing without words on when or why it ended, unless they name
+    somebody.
+    """
     found = _tail().search(named)
     if found is None or any(word[:1].isupper() for word in found["rest"].split()):
         return named
@@ -238,7 +244,7 @@ def _matches(text: str, numbers: Sequence[int]) -> Iterator[tuple[_Cue, re.Match
 
 
 def is_ended(record: Record, by: Sequence[End]) -> bool:
-    """Whether one of these ends is the end of the record."""
+    """Return whether one of these ends is the end of the record."""
     return any(_ends(end, record) for end in by)
 
 
@@ -265,7 +271,7 @@ _GOES = re.compile(r"(?i)\b(?:i|we|you|they|to) leave\b|\bsick of\b")  # it name
 
 
 def _is_of_kind(end: End, topic: str, content: str) -> bool:
-    """Whether an end of this kind can concern a record of this topic and content."""
+    """Return whether an end of this kind can concern a record of this topic and content."""
     match end.kind:
         case "lifted":
             return _forbids(content)
@@ -282,7 +288,7 @@ def _bans() -> re.Pattern[str]:
 
 
 def _forbids(content: str) -> bool:
-    """Whether a statement says that somebody does without something, which an end may lift."""
+    """Return whether a statement says that somebody avoids something. An end may lift this."""
     return bool(_bans().search(spoken(content)))
 
 
@@ -299,12 +305,12 @@ def _is_about(end: End, topic: str, record: Record) -> bool:
 
 
 def is_own(record: Record) -> bool:
-    """Whether a record is about the user or a partner of the user."""
+    """Return whether a record is about the user or the user's partner."""
     return (record.subject or "") in USER or "partner" in classes(record.subject or "")
 
 
 def _is_of(end: End, record: Record) -> bool:
-    """Whether an end can concern a record about this subject."""
+    """Return whether an end can concern a record about this subject."""
     subject = (record.subject or "").casefold()
     if subject in USER:
         return True
@@ -315,7 +321,9 @@ def _is_of(end: End, record: Record) -> bool:
 
 
 def _denies_value(end: End, record: Record) -> bool:
-    """Whether an end denies the value of the record's topic, in other words than the record's."""
+    """Return whether an end denies the value of the record's topic, in words other than the
+    record's.
+    """
     if end.kind not in ("denial", "plain") or not end.text:
         return False
     denied = slot_of(f"I {end.text}") or slot_of(f"I am {end.text}")

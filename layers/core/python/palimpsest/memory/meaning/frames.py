@@ -1,5 +1,5 @@
-"""Reads the days, times and numbers that things have ("our standup is at 9:30"), and tells whether
-another sentence gives one of them a new value.
+"""Reads the days, times and numbers of things ("our standup is at 9:30"), and recognizes sentences
+that give a thing a new value.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """A new value, and the old one that the same sentence denies: "41, not 14"."""
+    """A new value, and the old value that the same sentence denies: "41, not 14"."""
 
     new: str
     old: str
@@ -81,7 +81,7 @@ _DIGIT = re.compile(r"\d")
 
 @cache
 def _value_words() -> frozenset[str]:
-    """Words of which every value without a digit has one."""
+    """Return words of which every value without a digit has at least one."""
     lists = filled_words(PACKAGE, ["{weekdays}", "{months}", "{near_days}", "{number_words}"])
     found = {word for each in lists for word in re.findall(r"[^\W_]+", each.replace("s?", ""))}
     plurals = {f"{word}s" for word in found}
@@ -116,13 +116,13 @@ def _change_words() -> frozenset[str]:
 
 @cache
 def _marks() -> frozenset[str]:
-    """Words of which every sentence about a change has one."""
+    """Return words of which every sentence about a change has at least one."""
     listed = filled_words(PACKAGE, ["{moves}", "{changes}"])
     return frozenset(word for each in listed for word in re.findall(r"^[^\W_]+", each))
 
 
 def values_of(text: str) -> list[Value]:
-    """The days, times and numbers in a text."""
+    """Return the days, times and numbers in a text."""
     return [
         Value(found.lastgroup or "", found.start(), found.end(), found[0])
         for found in _value().finditer(text)
@@ -130,7 +130,7 @@ def values_of(text: str) -> list[Value]:
 
 
 def may_move(text: str) -> bool:
-    """Whether a sentence may give something a new day, time or number."""
+    """Return whether a sentence may give something a new day, time or number."""
     plain = text[:MOST]
     if not _DIGIT.search(plain) and _value_words().isdisjoint(word_set(lowered(plain))):
         return False
@@ -140,8 +140,9 @@ def may_move(text: str) -> bool:
 @dataclass(frozen=True, slots=True)
 class Move:
     """A sentence that gives a thing new values. `things` are the words that name it, each as a
-    phrase, `of` tells with whom or for what it is; without `is_marked` nothing in the
-    sentence says that something has changed. `is_plain`: "my deposit is 550 euros".
+    phrase. `of` are the words after "of" or "with" that belong to its name. If `is_marked` is
+    false, nothing in the sentence says that something has changed. `is_plain` is true for a
+    sentence such as "my deposit is 550 euros".
     """
 
     things: tuple[tuple[str, ...], ...]
@@ -155,7 +156,9 @@ class Move:
 
 @lru_cache(maxsize=64)
 def move_of(text: str) -> Move | None:
-    """What a sentence gives new values to; None where it asks, supposes, adds or tells the past."""
+    """Return the things and their new values in a sentence. Return None if the sentence asks,
+    supposes, adds something, or is about the past.
+    """
     plain = text[:MOST]
     values = values_of(plain)
     if not values or is_question(plain) or is_unreal(plain):
@@ -178,12 +181,12 @@ def move_of(text: str) -> Move | None:
 
 
 def differ_in_value(one: str, other: str) -> bool:
-    """Whether two sentences have different days, times or numbers of one kind."""
+    """Return whether two sentences have different days, different times or different numbers."""
     return differ(values_of(one[:MOST]), values_of(other[:MOST]))
 
 
 def differ(ours: Sequence[Value], theirs: Sequence[Value]) -> bool:
-    """Whether two statements' values of one kind are different."""
+    """Return whether the statements have different values of the same kind."""
     return any(
         each.shape == known.shape and folded(each.text) != folded(known.text)
         for each in ours
@@ -192,12 +195,12 @@ def differ(ours: Sequence[Value], theirs: Sequence[Value]) -> bool:
 
 
 def has_of(name: str, text: str) -> list[str]:
-    """The words of the list with that name that a text has, in lower case."""
+    """Return the words of a text that are in the list of this name, in lower case."""
     return [found[0].casefold() for found in _list(name).finditer(text)]
 
 
 def changes_a_value(text: str) -> bool:
-    """Whether a sentence, whatever it is about, says that something has a new value now."""
+    """Return whether a sentence says that something has a new value now."""
     if contrasts_of(text):
         return True
     if _marks().isdisjoint(word_set(lowered(text[:MOST]))):
@@ -212,8 +215,8 @@ def _end_of_clause(text: str, place: int) -> int:
 
 
 def _region(text: str, values: Sequence[Value]) -> str:
-    """The clause of the values without them; with what comes before, if the clause names nothing
-    of somebody's.
+    """Return the clause around the values, without the values. If the clause names nothing that
+    belongs to somebody, return the text before it too.
     """
     end = _end_of_clause(text, values[-1].end)
     start = max(text.rfind(mark, 0, values[0].start) for mark in (", ", "; ", ". ", "! ", ": "))
@@ -223,7 +226,9 @@ def _region(text: str, values: Sequence[Value]) -> str:
 
 
 def _is_old(value: Value, values: Sequence[Value], text: str) -> bool:
-    """Whether the words before a value say that it no longer is. "from" needs a later value."""
+    """Return whether the words before a value say that it no longer holds. After "from", that is so
+    only if another value follows.
+    """
     found = _old_value().search(text[: value.start])
     is_from = found is not None and _list("from_words").search(found[0])
     return found is not None and not (is_from and value is values[-1])
@@ -242,8 +247,8 @@ def _without(text: str, values: Sequence[Value]) -> str:
 
 
 def _things(text: str, *, is_marked: bool) -> Iterator[tuple[str, ...]]:
-    """The phrases that name a thing, without one that only says who changes another. The sentence
-    may begin with one that lacks its article, if it says that something has changed.
+    """Yield the phrases that name a thing. The person who changes a thing isn't one. The first
+    phrase may lack its article if the sentence says that something has changed.
     """
     said = spoken(text)
     found = list(_noun_phrase().finditer(said))
@@ -261,7 +266,7 @@ def _time_noun() -> re.Pattern[str]:
 
 
 def _until_a_verb(thing: str) -> Iterator[str]:
-    """The words of a phrase up to the first that names nothing."""
+    """Yield the words of a phrase up to the first word that names nothing."""
     for word in words(thing):
         if word in _change_words() or not naming(word):
             return
@@ -269,8 +274,8 @@ def _until_a_verb(thing: str) -> Iterator[str]:
 
 
 def moved(content: str, by: Move) -> str | None:
-    """The content with the new values in the places of its own; None if it is about another thing,
-    has no such values, or the same ones.
+    """Return the content with the new values in the places of its own. Return None if it is about
+    another thing, or has no such values, or already has the new ones.
     """
     own = values_of(content[:MOST])
     named = _named(_without(content[:MOST], own))
@@ -290,7 +295,7 @@ def moved(content: str, by: Move) -> str | None:
 
 
 def _is_near(content: str, start: int, end: int, about: Collection[str]) -> bool:
-    """Whether the clause around a place of a content is about what these words name. A short
+    """Return whether the clause around a place of a content is about what these words name. A short
     content has only one thing to say.
     """
     if len(naming(content)) <= SAYS_ONE_THING:
@@ -304,12 +309,14 @@ def _is_near(content: str, start: int, end: int, about: Collection[str]) -> bool
 
 
 def _named(text: str) -> Sequence[str]:
-    """The words that name something; all words of a text that has none, as "I get up at"."""
+    """Return the words that name something. If a text has none, as "I get up at", return all its
+    words.
+    """
     return naming(text) or words(spoken(text))
 
 
 def _has(content: str, value: str) -> bool:
-    """Whether a content has a value, in any form of a day."""
+    """Return whether a content has a value. A day counts in any form."""
     plain, digits = folded(content), re.findall(r"\d+", value)
     own = re.findall(r"\d+", plain)
     return all(each in own for each in digits) if digits else value in plain
@@ -337,13 +344,13 @@ def _dated_things() -> frozenset[str]:
 
 
 def _is_dated(named: Sequence[str]) -> bool:
-    """Whether the words name a thing that has one day, time or number."""
+    """Return whether the words name a thing that has one day, time or number."""
     return any(word in _dated_things() or word.endswith(_COMPOUNDS) for word in named)
 
 
 def dates_a_thing(text: str) -> bool:
-    """Whether a short text only gives a day or a time to a thing that has one ("the exam is on
-    Monday").
+    """Return whether a short text only gives a day or a time to a thing that has one ("the exam is
+    on Monday").
     """
     if text.count(" ") > SHORT or not may_move(text):
         return False
@@ -358,7 +365,9 @@ _COMPOUNDS = ("termin", "flug", "budget", "frist", "treffen", "nummer", "preis",
 
 
 def _new_value(value: Value, own: Sequence[Value], by: Move) -> str | None:
-    """The new value for the place of this one, if each side has one value of its shape."""
+    """Return the new value that replaces this one. There is one only if each side has a single
+    value of this shape.
+    """
     same = [new for new in by.values if new.shape == value.shape]
     if len(same) != 1 or sum(other.shape == value.shape for other in own) != 1:
         denied = folded(value.text) in by.denied
@@ -384,7 +393,7 @@ def _contrast_words() -> frozenset[str]:
 
 @lru_cache(maxsize=64)
 def contrasts_of(text: str) -> tuple[Contrast, ...]:
-    """The values that a fuller sentence puts in the place of others, the likeliest first."""
+    """Return the pairs of new and old values in a sentence that has both, the likeliest first."""
     plain = text[:MOST]
     if _contrast_words().isdisjoint(word_set(lowered(plain))) or is_question(plain):
         return ()
@@ -406,7 +415,7 @@ def _without_now(text: str) -> str:
 
 
 def _is_plain_denial(match: re.Match[str]) -> bool:
-    """Whether a match denies a verb, and not a value: "I am not in Bonn"."""
+    """Return whether a match denies a verb instead of a value: "I am not in Bonn"."""
     mark = match.string[match.end("mark") : match.start("old")]
     is_clear = match["mark"] == "," or any(
         found in mark for found in (" of", " than", "statt", " lieu", " vez", "que ")
@@ -415,7 +424,7 @@ def _is_plain_denial(match: re.Match[str]) -> bool:
 
 
 def _denies_a_thing(match: re.Match[str]) -> bool:
-    """Whether an English "no" says that there is none of something: "38 degrees, no wind"."""
+    """Return whether an English "no" says that there is none of a thing: "38 degrees, no wind"."""
     mark = match.string[match.start("old") - 4 : match.start("old")].casefold()
     old = match["old"].strip(_ENDS)
     begins = old[:1].isupper() or any(each.start == 0 for each in values_of(old))
@@ -425,7 +434,7 @@ def _denies_a_thing(match: re.Match[str]) -> bool:
 
 
 def _olds(old: str) -> list[str]:
-    """What may be the old value in the words after a denial: all of it, or without its first
+    """Return what may be the old value in the words after a denial: all of it, or without its first
     words, as long as it names something.
     """
     parts = old.split()
@@ -440,7 +449,7 @@ def _is_empty(text: str) -> bool:
 
 
 def _counterpart(given: str, old: str) -> str | None:
-    """The last words before the denial that are written as the old value is."""
+    """Return the last words before the denial that have the same form as the old value."""
     value, own = values_of(old), values_of(given)
     same = [each.text for each in own if value and each.shape == value[0].shape]
     if value and value[0].text == old and same:
@@ -459,7 +468,7 @@ def _counterpart(given: str, old: str) -> str | None:
 
 
 def contrasted(content: str, by: Contrast) -> str | None:
-    """The content with the new value of the contrast; None if it is about something else."""
+    """Return the content with the new value of the contrast; None if it is about something else."""
     found = re.search(rf"(?<![\w.:]){re.escape(by.old)}(?![\w])", content, re.IGNORECASE)
     if found is None or (by.old[0].isupper() and not found[0][0].isupper()):
         return None

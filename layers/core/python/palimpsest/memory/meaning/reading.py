@@ -29,7 +29,7 @@ _DATES = re.compile(
 )  # that were written beside relative ones
 _REWRITTEN = re.compile(r"['’‘]|\b(?:user|any more|Im|cannot|hab|nen|ne)\b", re.IGNORECASE)
 _EVERYWHERE = frozenset({"i", "ich", "je", "j", "my", "that", "let", "should", "it", "c"})
-"""Words that begin too many sentences. Phrases that begin with one are found by another word."""
+"""Words that begin too many sentences. Phrases that begin with them are found by another word."""
 _SINCE = re.compile(r"\b(?:since|seit|depuis|desde) [\w' ]{1,30}$", re.IGNORECASE)
 _TAIL = re.compile(r"(?:[\s,]+(?:btw|lol|haha|[:;]-?[()/D]+|<3|[\U0001f300-\U0001faff]+))+$")
 _LAST_OF_TAILS, _EMOJI = frozenset("wla()/D3"), "\U0001f300"
@@ -61,20 +61,20 @@ _INFLECTIONS = frozenset(
 
 
 def shared(name: str) -> Any:
-    """A field of `shared.json`, whose words belong to no language."""
+    """Return a field of `shared.json`, whose words belong to no language."""
     return word_files(PACKAGE)["shared"][name]
 
 
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
-    """The pattern with its pieces, for a text in any case."""
+    """Return the pattern with its pieces filled in, for a text in any case."""
     return re.compile(filled(PACKAGE, pattern), re.IGNORECASE)
 
 
 @cache
 def compiled_lower(pattern: str) -> re.Pattern[str]:
-    """The pattern with its pieces, for a text in lower case. A case-sensitive search takes a
-    fraction of the time.
+    """Return the pattern with its pieces filled in, for a text in lower case. A case-sensitive
+    search takes a fraction of the time.
     """
     return re.compile(_CAPITALS.sub(lambda found: found[0].lower(), filled(PACKAGE, pattern)))
 
@@ -84,8 +84,8 @@ SLOT_FORMS: Final = ("slots", "many", "each")
 
 @cache
 def _groups() -> tuple[Triggers, Mapping[str, tuple[int, int]]]:
-    """The triggers of all groups in one structure, so that a sentence is searched once. For each
-    group: where its patterns begin, and a mask with a bit for each pattern.
+    """Return the triggers of all groups in one structure, so that a sentence is searched once. For
+    each group, also return where its patterns begin, and a mask with a bit for each pattern.
     """
     leaning = [file["leaning"] for file in word_files(PACKAGE).values() if "leaning" in file]
     groups: dict[str, list[list[str]]] = {
@@ -103,7 +103,7 @@ def _groups() -> tuple[Triggers, Mapping[str, tuple[int, int]]]:
 
 
 def slot_entries() -> list[tuple[str, str, Any]]:
-    """The phrases that give a topic a value: each with its form and the topic's name."""
+    """Return the phrases that give a topic a value, each with its form and the topic's name."""
     return [
         (form, name, entry)
         for form in SLOT_FORMS
@@ -114,14 +114,14 @@ def slot_entries() -> list[tuple[str, str, Any]]:
 
 
 def candidates(group: str, text: str) -> Sequence[int]:
-    """The numbers of the group's patterns that may match the text."""
+    """Return the numbers of the group's patterns that may match the text."""
     return groups_of(text).get(group, ())
 
 
 @lru_cache(maxsize=256)  # each reader of a sentence asks whether it has anything to read
 def groups_of(text: str) -> Mapping[str, Sequence[int]]:
-    """The groups with a pattern that may match the text, each with the numbers of these patterns.
-    A text without groups needs no reader.
+    """Return the groups with a pattern that may match the text, each with the numbers of these
+    patterns. A text without groups needs no further reading.
     """
     found = _groups()[0].mask(text)
     return _divided(found) if found else {}
@@ -154,7 +154,7 @@ def _beginnings(*names: str) -> tuple[frozenset[str], tuple[str, ...]]:
 
 
 def begins_with(text: str, *names: str) -> bool:
-    """Whether the text's first word begins a phrase of one of these lists."""
+    """Return whether the text's first word begins a phrase of one of these lists."""
     first = _FIRST.search(text)
     if first is None:
         return False
@@ -164,8 +164,8 @@ def begins_with(text: str, *names: str) -> bool:
 
 
 def triggers(entry: Any) -> list[str]:
-    """Words of which every match of an entry contains one. Patterns in a list of words have no such
-    words, so only their beginnings count.
+    """Return words of which every match of an entry contains at least one. The patterns in a list
+    of words have no such words, so only their beginnings count.
     """
     return [
         trigger for word in filled_words(PACKAGE, entry["words"]) for trigger in _plain_words(word)
@@ -185,15 +185,15 @@ def _plain_words(word: str) -> Iterator[str]:
 
 
 def first_words(phrase: str) -> list[str]:
-    """The word, or beginning of a word, that a phrase of a list begins with."""
+    """Return the word, or beginning of a word, that a phrase of a list begins with."""
     plain = re.sub(r"\(\?:[^()]*\)\?|\(\?:|\)", " ", phrase).split()
     return [trigger for word in plain[:1] for trigger in _plain_words(word)]
 
 
 @cache
 def _rewrites() -> Sequence[tuple[re.Pattern[str], str, str]]:
-    """The short forms that are written out: a pattern, its full text, and letters that every match
-    has in lower case.
+    """Return the short forms that are written out. Each has a pattern, its full text, and letters
+    in lower case that every match has.
     """
     return [
         (re.compile(pattern, re.IGNORECASE), text, has)
@@ -207,20 +207,20 @@ def _restatements() -> Sequence[tuple[re.Pattern[str], str, str]]:
 
 
 def restated(said: str) -> str:
-    """A sentence that says what has changed, as one that says what is: "I switched my bank to
-    Monzo" as "my bank is Monzo".
+    """Return a sentence about a change as a sentence about the new state: "I switched my bank to
+    Monzo" becomes "my bank is Monzo".
     """
     lower = said.lower()
     for pattern, by, has in _restatements():
-        if has in lower and (found := pattern.match(said)):
-            return found.expand(by)
+        if has in lower and (match := pattern.match(said)):
+            return match.expand(by)
     return said
 
 
 def after(pattern: re.Pattern[str], text: str) -> str:
-    """The text without a match of the pattern at its beginning."""
-    found = pattern.match(text)
-    return text[found.end() :] if found else text
+    """Return the text without the match of the pattern at its beginning."""
+    match = pattern.match(text)
+    return text[match.end() :] if match else text
 
 
 @cache
@@ -230,7 +230,7 @@ def _openers() -> re.Pattern[str]:
 
 @lru_cache(maxsize=64)
 def spoken(text: str) -> str:
-    """The sentence in the user's voice, without contractions and opening words."""
+    """Return the sentence in the user's voice, without contractions and opening words."""
     said = (_DATES.sub("", text[:MOST]) if "(" in text else text[:MOST]).strip()
     if is_rewritten(said):
         lower = said.lower().replace("\u2019", "'")
@@ -245,12 +245,12 @@ def spoken(text: str) -> str:
 
 
 def is_rewritten(text: str) -> bool:
-    """Whether a text may have something that is written out."""
+    """Return whether a text may have short forms to write out."""
     return _may_be_rewritten(lowered(text)) and _REWRITTEN.search(text) is not None
 
 
 def _may_be_rewritten(lower: str) -> bool:
-    """Whether a text may hold a short form. It is faster than trying all patterns."""
+    """Return whether a text may hold a short form. It is faster than trying all patterns."""
     return (
         "'" in lower
         or "’" in lower
@@ -280,7 +280,7 @@ def _times() -> re.Pattern[str]:
 
 @cache
 def _words_of_times() -> frozenset[str]:
-    """Words of which every text with a time has one, unless it has a number."""
+    """Return words of which every text with a time has at least one, unless it has a number."""
     phrases = [
         phrase
         for file in word_files(PACKAGE).values()
@@ -296,7 +296,9 @@ def _words_of_times() -> frozenset[str]:
 
 
 def _words_needed(phrase: str) -> Sequence[str]:
-    """Words of which each match of a phrase has one. Of a plain phrase it is the longest word."""
+    """Return words of which each match of a phrase has at least one. For a plain phrase, this is
+    its longest word.
+    """
     plain = _ANYTHING.sub("", phrase)
     found = _FIRST.findall(re.sub(r"(\w)\?", r"\1", plain))
     if _VARIES.search(plain):
@@ -306,12 +308,12 @@ def _words_needed(phrase: str) -> Sequence[str]:
 
 @lru_cache(maxsize=64)
 def without_times(text: str) -> str:
-    """The text without its expressions of time."""
+    """Return the text without its expressions of time."""
     if _words_of_times().isdisjoint(_FIRST.findall(text.lower())) and not _DIGIT.search(text):
         return text
     left = _SINCE.sub("", text)
-    for found in reversed(list(_times().finditer(lowered(left)))):
-        left = f"{left[: found.start()]} {left[found.end() :]}"
+    for match in reversed(list(_times().finditer(lowered(left)))):
+        left = f"{left[: match.start()]} {left[match.end() :]}"
     return " ".join(left.split()).strip(_ENDS)
 
 
@@ -322,7 +324,7 @@ def _empty() -> frozenset[str]:
 
 @lru_cache(maxsize=256)
 def naming(text: str) -> tuple[str, ...]:
-    """The words of the text that name something, folded, in order."""
+    """Return the words of the text that name something, folded, in order."""
     plain = spoken(text).replace("-", " ").replace("’", " ").replace("'", " ")
     found = words(without_times(plain))
     empty = _empty()
@@ -340,7 +342,7 @@ def _classes() -> dict[str, frozenset[str]]:
 
 
 def classes(word: str) -> frozenset[str]:
-    """The classes of things that a word is in: "car" and "drive" are both in "vehicle"."""
+    """Return the classes of things that a word is in: "car" and "drive" are both in "vehicle"."""
     return _classes().get(word, frozenset())
 
 
@@ -355,7 +357,9 @@ def _fields() -> dict[str, frozenset[str]]:
 
 
 def fields_of(text: str) -> frozenset[str]:
-    """The fields of life that the words of a text belong to: "vet" and "ewes" are both in "vet"."""
+    """Return the fields of life that the words of a text belong to: "vet" and "ewes" are both in
+    "vet".
+    """
     known, found = _fields(), set[str]()
     for word in _FIRST.findall(text):
         plain = folded(word)
@@ -364,22 +368,22 @@ def fields_of(text: str) -> frozenset[str]:
 
 
 def rests(one: str, other: str) -> tuple[str, str]:
-    """The rest of each word after their common beginning; both words as they are if that beginning
-    is too short.
+    """Return the rest of each word after their common beginning. If that beginning is too short,
+    return both words unchanged.
     """
     both = sum(takewhile(bool, map(eq, one, other)))
     return (one[both:], other[both:]) if both >= LEAST_SHARED else (one, other)
 
 
 def is_alike(one: str, other: str) -> bool:
-    """Whether two folded words are forms of one word."""
+    """Return whether two folded words are forms of the same word."""
     ends = set(rests(one, other))
     is_number = one[:1].isdigit() and one.rstrip("s") == other.rstrip("s")
     return one == other or is_number or ends <= _INFLECTIONS or ends == {"", "n"}
 
 
 def is_meant_by(word: str, others: Sequence[str]) -> bool:
-    """Whether one of the other words is a form of the word, or shares a class with it."""
+    """Return whether one of the other words is a form of the word, or is in the same class."""
     own = classes(word)
     return any(is_alike(word, other) or bool(own & classes(other)) for other in others)
 
@@ -390,7 +394,7 @@ def _splits() -> re.Pattern[str]:
 
 
 def clauses(sentence: str) -> list[str]:
-    """The clauses of a sentence. It is split at punctuation marks, then at conjunctions."""
+    """Return the clauses of a sentence. It is split at punctuation marks, then at conjunctions."""
     parts = [part.strip(_ENDS) for part in _PUNCTUATION.split(sentence)]
     finer = [piece for part in parts for piece in _splits().split(part) if piece != part]
     return [part for part in dict.fromkeys((*parts, *finer)) if part]

@@ -1,5 +1,5 @@
-"""Tells what a new statement does to a known one: it repeats it, replaces it, ends it, or leaves
-it. The weights are learned from labelled pairs (`make relate`) and lie in `relation.json`.
+"""Decides whether a new statement repeats, replaces or ends a known one, or leaves it unchanged.
+The weights are learned from labelled pairs (`make relate`) and lie in `relation.json`.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class RelationWeights:
 
 @dataclass(frozen=True, slots=True)
 class LeastLikely:
-    """From which probability on a statement is taken to have a relation. One that states nothing by
-    itself needs `clearly`. `sounds` is the least sum of words that sound like a change, and
-    `sounds_clearly` that of one that states nothing by itself.
+    """The probability from which a statement counts as having a relation. A statement that states
+    nothing by itself needs `clearly`. `sounds` is the least sum of words that sound like a change.
+    For a statement that states nothing by itself, it is `sounds_clearly`.
     """
 
     changes: float
@@ -52,8 +52,8 @@ class LeastLikely:
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """The learned weights. `changes` reads a new statement alone, and tells whether it sounds like
-    a change of anything.
+    """The learned weights. `changes` reads a new statement alone, and says whether it sounds like a
+    change of anything.
     """
 
     replaces: RelationWeights
@@ -63,7 +63,7 @@ class Relations:
     thresholds: LeastLikely
 
     def likely(self, new: Said, known: Said) -> Likely:
-        """How likely each relation is."""
+        """Return how likely each relation is."""
         words, own, both = words_of(new.text), own_signs(new), shared_signs(new, known)
         odds = [
             exp(max(-30.0, min(30.0, each.sum_of_words(words) + each.sum_of_signs(own, both))))
@@ -73,7 +73,7 @@ class Relations:
         return Likely(*(each / whole for each in odds))
 
     def may_change(self, text: str, *, clearly: bool = False) -> bool:
-        """Whether a text alone sounds as if something has changed."""
+        """Return whether a text alone sounds as if something has changed."""
         least = self.thresholds.sounds_clearly if clearly else self.thresholds.sounds
         return self.changes.sum_of_words(words_of(text)) >= least
 
@@ -92,7 +92,7 @@ class Likely:
 
 
 def relations_of(stored: Mapping[str, Any]) -> Relations:
-    """The weights that a file of `make relate` holds."""
+    """Return the weights that a file of `make relate` holds."""
     weights = {name: RelationWeights(**each) for name, each in stored["relations"].items()}
     return Relations(
         replaces=weights["replace"],
@@ -105,6 +105,6 @@ def relations_of(stored: Mapping[str, Any]) -> Relations:
 
 @cache
 def learned() -> Relations:
-    """The weights that ship with the library."""
+    """Return the weights that ship with the library."""
     text = resources.files(PACKAGE).joinpath("relation.json").read_text("utf-8")
     return relations_of(json.loads(text))

@@ -1,5 +1,5 @@
-"""Reads what a new statement and a known one have in common, and what the new one says of itself.
-By these signs `relation` tells whether the new one repeats, replaces or ends the known one.
+"""Reads the common signs of a new statement and a known one, and the signs of the new one alone.
+From these signs, `relation` decides whether the new one repeats, replaces or ends the known one.
 """
 
 # ruff: noqa: RUF001 - two kinds of apostrophes
@@ -76,8 +76,8 @@ def _read(text: str) -> _Reading:
 
 
 def _names(text: str) -> frozenset[str]:
-    """The capitalized words inside a text. German capitalizes all nouns, so there they tell
-    nothing.
+    """Return the capitalized words inside a text. In German they tell nothing, because all nouns
+    are capitalized.
     """
     if _CAPITAL_NOUNS.search(text):
         return frozenset()
@@ -86,14 +86,14 @@ def _names(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=256)
 def words_of(text: str) -> frozenset[str]:
-    """The words of a text and each two neighbours, in lower case."""
+    """Return the words of a text, and its pairs of neighbouring words, in lower case."""
     found = ["^", *_WORD.findall(folded(text[:MOST]))]
     return frozenset(found[1:]) | frozenset(map(" ".join, pairwise(found)))
 
 
 @lru_cache(maxsize=256)
 def own_signs(said: Said) -> Signs:
-    """The signs of a new statement, whatever is known already."""
+    """Return the signs of a new statement that do not depend on known statements."""
     one, ends = _read(said.text), ends_of(said.text[:MOST])
     return {
         **{f"new_{name}": 1.0 for name in one.lists},
@@ -112,7 +112,7 @@ def own_signs(said: Said) -> Signs:
 
 
 def shared_signs(new: Said, known: Said) -> Signs:
-    """The signs of two statements beside each other, and those of the known one."""
+    """Return the signs of two statements together, and the signs of the known one."""
     one, other = _read(new.text), _read(known.text)
     mine = sum(is_meant_by(word, other.named) for word in one.named)
     theirs = sum(is_meant_by(word, one.named) for word in other.named)
@@ -170,8 +170,8 @@ def _of_values(one: _Reading, other: _Reading) -> Signs:
 
 
 def _of_fields(one: _Reading, other: _Reading) -> Signs:
-    """The fields of life of both statements. What replaces what differs by field: one has one home,
-    and several pets.
+    """Return the fields of life of both statements. They matter because a person has one home, but
+    several pets.
     """
     both = one.fields & other.fields
     return {

@@ -25,7 +25,7 @@ from palimpsest.memory.meaning.reading import (
 )
 from palimpsest.text.analyser import words
 
-MOST_NAMED = 4  # words of statements that are compared by what they name
+MOST_NAMED = 4  # words that name something, in statements that are compared by these words
 LEAST_PLURAL = 3  # letters of a word without the ending of its plural
 MOST_VALUE = 6  # words of a value
 _LAST = re.compile(r",\s+(?:sorry|actually|i mean|instead|perdón|pardon|plutôt)$", re.IGNORECASE)
@@ -89,7 +89,7 @@ def _lead() -> re.Pattern[str]:
 
 @lru_cache(maxsize=256)
 def slot_of(text: str) -> Slot | None:
-    """The topic and value of a statement; None if no known phrase gives them."""
+    """Return the topic and value of a statement; None if no known phrase gives them."""
     numbers = candidates("slots", spoken(text) if OF_THE_USER in text.lower() else text)
     if not numbers:
         return None
@@ -99,8 +99,8 @@ def slot_of(text: str) -> Slot | None:
     for said_so in _readings(_now().sub("", _LAST.sub("", said))):
         for number in numbers:
             phrase = _phrases()[number]
-            found = compiled(phrase.pattern).match(said_so)
-            if found and (slot := _slot(phrase, found, said_so)):
+            match = compiled(phrase.pattern).match(said_so)
+            if match and (slot := _slot(phrase, match, said_so)):
                 return slot
     return None
 
@@ -116,8 +116,9 @@ def _condition() -> re.Pattern[str]:
 
 
 def _readings(said: str) -> Iterator[str]:
-    """The sentence, with what it says of a change as what is; then its last clause about the user,
-    if what comes before it is no condition.
+    """Yield the forms of a sentence in which a value may be found. In the first form, a sentence
+    about a change states the new value. The second is the last clause about the user, unless a
+    condition comes before it.
     """
     yield restated(said)
     joint = _clause().search(said)
@@ -145,7 +146,7 @@ def _slot(phrase: _Phrase, match: re.Match[str], said: str) -> Slot | None:
 
 
 def singular(word: str) -> str:
-    """An English word without the ending of its plural."""
+    """Return an English word in the singular."""
     if word.endswith("ies") and len(word) > LEAST_PLURAL:
         return word[:-3] + "y"
     is_plural = word.endswith("s") and not word.endswith(("ss", "us", "is"))
@@ -163,15 +164,15 @@ def _canonical(word: str) -> str:
 
 
 def is_of_one_slot(one: str, other: str) -> bool:
-    """Whether two statements give a value to the same topic."""
+    """Return whether two statements give a value to the same topic."""
     ours = slot_of(one)
     theirs = slot_of(other) if ours else None
     return ours is not None and theirs is not None and ours.topic == theirs.topic
 
 
 def means_the_same(one: str, other: str) -> bool:
-    """Whether two statements give the same topic the same value, and say nothing different
-    besides.
+    """Return whether two statements give the same topic the same value, and do not differ
+    otherwise.
     """
     ours = slot_of(one)
     theirs = slot_of(other) if ours else None
@@ -181,8 +182,8 @@ def means_the_same(one: str, other: str) -> bool:
 
 
 def says_the_same_of(one: str, other: str) -> bool:
-    """Whether two statements without a topic say the same, by equal words or words of one class: "I
-    love jazz" and "I'm a big fan of jazz".
+    """Return whether two statements without a topic say the same, by equal words or words of one
+    class: "I love jazz" and "I'm a big fan of jazz".
     """
     ours, theirs = naming(one), naming(other)
     if not ours or not theirs or max(len(ours), len(theirs)) > MOST_NAMED:
@@ -198,8 +199,8 @@ _FORMS = frozenset(map(frozenset, (("", "s"), ("", "es"), ("", "ing"), ("e", "in
 
 
 def _is_among(word: str, others: Sequence[str]) -> bool:
-    """Whether one of the words equals the word, is a plain form of it, or shares a class with
-    it.
+    """Return whether one of the words equals the word, is a plain form of it, or is in the same
+    class.
     """
     return any(
         word == other

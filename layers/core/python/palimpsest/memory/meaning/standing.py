@@ -17,7 +17,7 @@ from palimpsest.text.word_files import word_files
 
 LONG = 13  # words; a longer sentence names its subject
 SHORT = 12
-LEAST_NAMED = 2  # words with content in what "it" may mean
+LEAST_NAMED = 2  # words with content in the statement that "it" may refer to
 _OWN_CLAUSE = re.compile(
     r"\W*(?:i(?:['’](?:m|ve|d))?|we(?:['’](?:re|ve))?|my|our|ich|wir|mein\w*"
     r"|je|j['’]|nous|mon|ma|yo|mi)"
@@ -33,8 +33,8 @@ _Pattern = re.Pattern[str]
 
 @cache
 def _patterns() -> Sequence[tuple[_Pattern, _Pattern, Sequence[_Pattern]]]:
-    """The patterns of each language: one of those for a beginning, one of those for any place, and
-    each of the latter.
+    """Return the patterns of each language: one for the beginning of a text, one for any place, and
+    the parts of the second one.
     """
     found = [file["leaning"] for file in word_files(PACKAGE).values() if "leaning" in file]
     return [_divided(leaning["patterns"]) for leaning in found]
@@ -68,8 +68,8 @@ def _orders() -> re.Pattern[str]:
 
 @lru_cache(maxsize=64)
 def leans(text: str) -> bool:
-    """Whether the sentence refers to something that only its conversation names: "the second one",
-    "that's our rule".
+    """Return whether the sentence refers to something that only its conversation names: "the second
+    one", "that's our rule".
     """
     numbers = candidates("leaning", text)
     plain = _MARKER.sub("", text.replace("’", "'")).strip() if numbers else ""
@@ -86,14 +86,16 @@ def leans(text: str) -> bool:
 
 
 def _points(pattern: re.Pattern[str], text: str) -> bool:
-    """Whether the first match of a pattern points at something that the text does not name."""
-    found = pattern.search(text)
-    return found is not None and not _is_anchored(text[: found.start()])
+    """Return whether the first match of a pattern refers to something that the text does
+    not name.
+    """
+    match = pattern.search(text)
+    return match is not None and not _is_anchored(text[: match.start()])
 
 
 def _is_anchored(before: str) -> bool:
-    """Whether the words before "it" in its sentence state something of the speaker that "it" may
-    mean: "I own a house in Nevada and I love it".
+    """Return whether the words before "it" in its sentence name something of the speaker's that
+    "it" may mean: "I own a house in Nevada and I love it".
     """
     own = _OWN_CLAUSE.match(before)
     return own is not None and len(content_terms(own["said"])) >= LEAST_NAMED
@@ -101,6 +103,6 @@ def _is_anchored(before: str) -> bool:
 
 @lru_cache(maxsize=64)
 def is_order(text: str) -> bool:
-    """Whether the sentence tells the assistant to do something with the text or topic at hand."""
+    """Return whether the sentence asks the assistant to work on the text or topic at hand."""
     plain = _MARKER.sub("", text.replace("’", "'")).strip()
     return bool(_orders().match(plain)) and plain.count(" ") < SHORT

@@ -117,8 +117,8 @@ def _parts(removal: Removal, *, epoch: int, room: Room) -> Iterator[MemoryCommit
 
 
 def _places_by_record(removal: Removal) -> list[list[Record]]:
-    """Return the statements grouped by record. The groups are in the order of the last time at
-    which each record was said. The current record comes last.
+    """Return the statements grouped by record. Groups are ordered by the last time that their
+    record was said. The current record comes last.
     """
     places: dict[str, list[Record]] = {}
     for said in removal.said:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from palimpsest.errors import ModelFailed
+from palimpsest.models.calls import AnswersCalls, ModelRequest
 from palimpsest.models.catalogue import cost, window_of
 from palimpsest.models.openai.client import (
     MAX_ANSWER_BYTES,
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 TIMEOUT_SECONDS = 30.0
 
-UNKNOWN_WINDOW = 8_192
+UNKNOWN_WINDOW = 8_192  # small, so that a request to any model fits
 
 # Reasoning models count their thoughts as output.
 THINKERS = re.compile(r"(?:[a-z-]+\.)*(?:o[1-9](?:-|$)|gpt-[56]|gpt-oss|deepseek[-.]r|qwq)")
@@ -47,12 +48,10 @@ class _Asked:
     instructions: str
     text: str
     max_tokens: int
-    formats: Sequence[Format] = (
-        {},
-    )  # further fields of the request: ways to ask for the answer's form
+    formats: Sequence[Format]  # further fields of the request: ways to ask for the answer's form
 
 
-class OpenAIChatModel:
+class OpenAIChatModel(AnswersCalls):
     """Implements `ChatModel` and `JsonModel`. The first call imports the openai package, reads the
     key and connects.
 
@@ -82,25 +81,11 @@ class OpenAIChatModel:
         name = model or self._model
         return max(1, (window_of(name) or self._unknown_window) - thinking_room(name))
 
-    def complete(
-        self, *, instructions: str, text: str, max_tokens: int, model: str | None = None
-    ) -> Completion:
-        name = model or self._model
-        return self._completed(_Asked(name, instructions, text, max_tokens + thinking_room(name)))
-
-    def complete_json(
-        self,
-        *,
-        instructions: str,
-        text: str,
-        schema: Schema,
-        max_tokens: int,
-        model: str | None = None,
-    ) -> Completion:
-        name = model or self._model
-        return self._completed(
-            _Asked(name, instructions, text, max_tokens + thinking_room(name), _formats(schema))
-        )
+    def answer(self, request: ModelRequest) -> Completion:
+        name = request.model or self._model
+        room = request.max_tokens + thinking_room(name)
+        formats = _formats(request.schema) if request.schema else ({},)
+        return self._completed(_Asked(name, request.instructions, request.text, room, formats))
 
     def _completed(self, asked: _Asked) -> Completion:
         try:

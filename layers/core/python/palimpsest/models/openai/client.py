@@ -138,7 +138,7 @@ def _raise_ours(error: Exception) -> NoReturn:
     ) from error
 
 
-MAX_ANSWER_BYTES = 4_000_000
+MAX_ANSWER_BYTES = 4_000_000  # a broken server may send without an end
 _THOUGHTS = re.compile(
     r"\s*<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL
 )  # some servers leave a model's thoughts in the text

@@ -25,7 +25,7 @@ SHORTENABLE = "text-embedding-3"  # models whose vectors can have any requested 
 
 SECONDS = 10.0
 
-MAX_TOKENS = 8_191
+MAX_TOKENS = 8_191  # of one text, as OpenAI's API has it
 
 BYTES_A_NUMBER = 40  # as text, generously
 
@@ -57,16 +57,16 @@ class OpenAIEmbedder:
     def embed(self, texts: Sequence[str], *, as_questions: bool = False) -> list[Vector]:  # noqa: ARG002 - both alike
         if not texts:
             return []
-        asked: dict[str, Any] = {
+        request: dict[str, Any] = {
             "model": self._space.model,
             "input": [readable(text, max_tokens=self._max_tokens) for text in texts],
             "encoding_format": "float",  # every server knows it
         }
         if self._space.model.startswith(SHORTENABLE):
-            asked["dimensions"] = self._space.dimension
+            request["dimensions"] = self._space.dimension
 
         def send(client: OpenAI, seconds: float) -> AbstractContextManager[Any]:
-            return client.embeddings.with_streaming_response.create(**asked, timeout=seconds)
+            return client.embeddings.with_streaming_response.create(**request, timeout=seconds)
 
         max_bytes = (len(texts) * self._space.dimension + 1_000) * BYTES_A_NUMBER
         with self._server.call() as call:

@@ -26,16 +26,16 @@ CONTAINING = frozenset({"contains", "icontains"})
 RANGED = frozenset({"gt", "gte", "lt", "lte"})
 OPERATORS = EQUAL | CONTAINING | RANGED
 ANY = "*"
-MOST_CONDITIONS = 100
+MOST_CONDITIONS = 100  # every candidate is tested by all of them
 MOST_TEXT = 256  # characters of a value
-DEEPEST = 8
+DEEPEST = 8  # the filter is read by recursion
 
 
 @dataclass(frozen=True, slots=True)
 class MemorySelection:
     """The memories that a call asks for, all of one user. If `agent` or `run` is given, every
-    memory must have it. `tests` holds all conditions. `where` holds those that stores and indexes
-    can test; `is_narrower` tells that `tests` has more.
+    memory must have it. `tests` holds all conditions. `where` holds the conditions that stores and
+    indexes can test; `is_narrower` is true if `tests` has more.
     """
 
     user: str
@@ -152,11 +152,11 @@ class _Reader:
         return FIELDS.get(name, partial(_metadata, name))(value, path=path)
 
     def _owner(self, name: str, value: Any, *, path: str, is_certain: bool) -> Test:
-        one = _only(_operators(value, path=path))
-        if name == "user_id" and (one is None or not is_certain):
+        owner = _only(_operators(value, path=path))
+        if name == "user_id" and (owner is None or not is_certain):
             _refuse(path, "names one user, and not within OR or NOT")
-        if one is not None and is_certain:
-            self._certain[name].append(checked_id(one, field=name))
+        if owner is not None and is_certain:
+            self._certain[name].append(checked_id(owner, field=name))
         else:
             self._narrower = True
         if name == "user_id":

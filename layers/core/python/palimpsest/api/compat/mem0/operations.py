@@ -92,14 +92,14 @@ def mem0_add(service: Service, call: Call, *, body: Mem0Add) -> Mem0Results:
         )
     user, agent, run = whose.user, whose.agent, whose.run
     if not body.infer:
-        given = [
+        drafts = [
             _statement(text, body.metadata, agent)
             for message in body.messages
             if (text := _said(message))
         ]
-        if not given:
+        if not drafts:
             return {"results": []}
-        new = _asked(NewMemories, {"memories": given})
+        new = _asked(NewMemories, {"memories": drafts})
         statements = [statement(memory) for memory in new.memories]
         made = service.remember(call.user(user), statements, once=call.once)
         return {
@@ -108,8 +108,10 @@ def mem0_add(service: Service, call: Call, *, body: Mem0Add) -> Mem0Results:
                 for decision in made
             ]
         }
-    asked = _asked(IngestRequest, {"messages": body.messages, "session_id": run, "agent_id": agent})
-    done = service.ingest(call.user(user), asked.messages, session_id=run, agent=agent)
+    request = _asked(
+        IngestRequest, {"messages": body.messages, "session_id": run, "agent_id": agent}
+    )
+    done = service.ingest(call.user(user), request.messages, session_id=run, agent=agent)
     job = None if done.job_id is None else ended(service, call, done.job_id, LONGEST_WAIT)
     records = [
         service.manage_memories.read(call.user(user), memory).record
@@ -125,25 +127,26 @@ def mem0_search(service: Service, call: Call, *, body: Mem0Query) -> Mem0Results
     Search records only. Conditions that the search index can't test are applied to the 100 best
     matches.
     """
-    asked = filters.asked(
+    selection = filters.asked(
         _top(body), body.filters, metadata=body.metadata, categories=body.categories
     )
     most = body.top_k or body.limit or 10
     query = _asked(
-        recalling.RecallBody, {"query": body.query, "k": MOST_LISTED if asked.is_narrower else most}
+        recalling.RecallBody,
+        {"query": body.query, "k": MOST_LISTED if selection.is_narrower else most},
     )
-    found = service.recall(
-        call.user(asked.user), replace(query.asked(), filter=asked.where)
+    result = service.recall(
+        call.user(selection.user), replace(query.asked(), filter=selection.where)
     ).memories
     least = body.threshold or 0
     fitting = [
-        hit for hit in found if hit.record and asked.holds(hit.record) and hit.score >= least
+        hit for hit in result if hit.record and selection.holds(hit.record) and hit.score >= least
     ]
     return {
         "results": [
-            _of_record(asked.user, each.record, score=each.score)
-            for each in fitting[:most]
-            if each.record
+            _of_record(selection.user, memory.record, score=memory.score)
+            for memory in fitting[:most]
+            if memory.record
         ]
     }
 
@@ -181,14 +184,14 @@ def mem0_list_by(
     Return the newest first. `count` is the number of memories on the page. Pages after the last one
     are empty.
     """
-    asked = filters.asked(
+    selection = filters.asked(
         _top(body),
         body.filters,
         categories=body.categories,
         start=body.start_date,
         end=body.end_date,
     )
-    return _listed(service, call, asked, first=(page - 1) * page_size, limit=page_size)
+    return _listed(service, call, selection, first=(page - 1) * page_size, limit=page_size)
 
 
 @operation("DELETE /compat/mem0/memories", answers={200: "Mem0Message"})
@@ -205,11 +208,11 @@ def mem0_delete_all(
     With an agent or a session, only the memories of that agent or from that session are deleted.
     """
     _check_query(call)
-    asked = filters.asked({"user_id": user_id, "agent_id": agent_id, "run_id": run_id})
-    if asked.is_narrower:  # such as any agent; only one agent or run can be forgotten at a time
+    selection = filters.asked({"user_id": user_id, "agent_id": agent_id, "run_id": run_id})
+    if selection.is_narrower:  # such as any agent; only one agent or run can be forgotten at a time
         raise Unprocessable("Name one agent or run.", errors=(FieldError("agent_id", "names one"),))
-    limits = _given({"types": TYPES, "agent_id": asked.agent, "session_id": asked.run})
-    forget, scope = service.forget, call.user(asked.user)
+    limits = _given({"types": TYPES, "agent_id": selection.agent, "session_id": selection.run})
+    forget, scope = service.forget, call.user(selection.user)
     where = _asked(ForgetRequest, {"filter": limits}).filter.read()
     job_id = call.made(lambda key: forget(scope, where, key=key))
     ended(service, call, job_id, LONGEST_WAIT)
@@ -295,11 +298,11 @@ def _top(body: Mem0Add | Mem0Query | Mem0List) -> Json:
 
 
 def _check_query(call: Call) -> None:
-    """Raise `Unprocessable` for an unknown query parameter, which could restrict whose memories are
-    meant.
+    """Raise `Unprocessable` for an unknown query parameter. If it were ignored, a call could delete
+    more memories than its caller meant.
     """
-    given = parse_qs(call.request["rawQueryString"], keep_blank_values=True)
-    unknown = given.keys() - {*filters.OWNERS, "org_id", "project_id"}
+    parameters = parse_qs(call.request["rawQueryString"], keep_blank_values=True)
+    unknown = parameters.keys() - {*filters.OWNERS, "org_id", "project_id"}
     if unknown:
         raise Unprocessable(
             "This parameter is unknown.", errors=(FieldError(min(unknown), "is not known"),)
@@ -347,7 +350,7 @@ def _listed(
 
 def _said(message: Json) -> str | None:
     """Return the text to remember of a message that is stored without inference; None for a system
-    message. Of a message in parts, only the texts are taken.
+    message. Only the texts of its parts are taken.
     """
     content = message.get("content")
     if message.get("role") == "system":

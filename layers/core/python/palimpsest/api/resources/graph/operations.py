@@ -55,14 +55,15 @@ def put_entities(
     Store 1 to 30 entities. An entity with an existing id becomes the next version of that entity.
     Without an id, entities with the same type and name are the same. A user has at most 20,000.
     """
-    given = [entity.read() for entity in body.entities]
+    entities = [entity.read() for entity in body.entities]
     made = service.graph.put_entities(
-        call.user(user_id), given, agent=body.agent_id, once=call.once
+        call.user(user_id), entities, agent=body.agent_id, once=call.once
     )
     rows = [shown_entity(*stored) for stored in made]
     if not call.shows:  # show the sent or derived id, because the stored id may be an earlier one
         rows = [
-            cast("GraphEntity", {**row, "id": one.id}) for row, one in zip(rows, given, strict=True)
+            cast("GraphEntity", {**row, "id": entity.id})
+            for row, entity in zip(rows, entities, strict=True)
         ]
     return {"entities": rows}
 
@@ -84,7 +85,7 @@ def list_entities(
 ) -> Json:
     """List entities.
 
-    List current entities, including those that have ended, ordered by id.
+    List current entities, ended ones included, ordered by id.
     """
     scope = call.user(user_id)
     listed = (scope.partition, "entities", type, name)
@@ -177,8 +178,8 @@ def query_graph(service: Service, call: Call, *, user_id: UserId, body: GraphQue
     """
     call.take_place_to_query()
     part = body.around.read(user_id) if body.around else None
-    found = service.query_graph(call.user(user_id), body.cypher, body.parameters, part=part)
-    return {"columns": found.columns, "rows": found.rows, "is_whole": found.is_whole}
+    result = service.query_graph(call.user(user_id), body.cypher, body.parameters, part=part)
+    return {"columns": result.columns, "rows": result.rows, "is_whole": result.is_whole}
 
 
 @operation(
@@ -196,9 +197,9 @@ def put_relationships(
     Without an id, relationships with the same ends and type are the same; with `single`, those with
     the same `from` and type. A user has at most 20,000.
     """
-    given = [relationship.read() for relationship in body.relationships]
+    relationships = [relationship.read() for relationship in body.relationships]
     made = service.graph.put_relationships(
-        call.user(user_id), given, agent=body.agent_id, once=call.once
+        call.user(user_id), relationships, agent=body.agent_id, once=call.once
     )
     return {"relationships": [shown_relationship(*stored) for stored in made]}
 
@@ -229,7 +230,7 @@ def list_relationships(
 ) -> Json:
     """List relationships.
 
-    List current relationships, including those that have ended, ordered by id.
+    List current relationships, ended ones included, ordered by id.
     """
     scope = call.user(user_id)
     listed = (scope.partition, "relationships", type, start, end)

@@ -153,9 +153,11 @@ class _Change(Change):
     ] = None
 
     def read(self) -> dict[str, Any]:
-        given = {name: getattr(self, name) for name in self.model_fields_set}
+        fields = {name: getattr(self, name) for name in self.model_fields_set}
         return (
-            {**given, "valid_to": milliseconds_of(self.valid_to)} if "valid_to" in given else given
+            {**fields, "valid_to": milliseconds_of(self.valid_to)}
+            if "valid_to" in fields
+            else fields
         )
 
 
@@ -273,7 +275,7 @@ def shown_relationship(
 
 def shown_neighbors(around: Around) -> Neighbors:
     return {
-        "entities": [{**shown_entity(one), "depth": depth} for one, depth in around.nodes],
+        "entities": [{**shown_entity(node), "depth": depth} for node, depth in around.nodes],
         "relationships": list(map(shown_relationship, around.edges)),
         "is_whole": around.is_whole,
     }

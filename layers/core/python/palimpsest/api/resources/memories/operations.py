@@ -128,7 +128,7 @@ def save_memories(
     scope = call.user(user_id)
     if any(memory.embedding is not None for memory in body.memories):
         body.check_embeddings(service.search.vectors.space)
-    made = service.remember(scope, [statement(each) for each in body.memories], once=call.once)
+    made = service.remember(scope, [statement(memory) for memory in body.memories], once=call.once)
     return saved(service, scope, made)
 
 

@@ -29,8 +29,8 @@ def saved(service: Service, scope: UserScope, made: Sequence[Remembered]) -> Sav
     versions, now = service.show(scope, [decision.record for decision in made]), service.clock.now()
     return {
         "memories": [
-            {**shown(version, now=now), "outcome": one.outcome}
-            for version, one in zip(versions, made, strict=True)
+            {**shown(version, now=now), "outcome": outcome.outcome}
+            for version, outcome in zip(versions, made, strict=True)
         ]
     }
 

@@ -177,7 +177,7 @@ def end_session(
 
     Mark the session as ended. The next append opens it again. If the session extracts memories
     automatically, a job extracts them from the remaining messages. The answer has the job's id and
-    its state, and comes once the job has ended or `wait` seconds have passed.
+    its state. It comes once the job has ended or `wait` seconds have passed.
     """
     scope = call.session(session_id)
     job_id = call.made(lambda _: [service.manage.end(scope)[1]])[0]
@@ -207,11 +207,11 @@ def extract_session(
     if extract is None:
         raise Unprocessable("There is no long-term memory here.", code="no_long_term_memory")
     scope, turns = call.session(session_id), body.max_buffer_turns
-    asked = call.made(
+    job = call.made(
         lambda _: asdict(extract(scope, if_needed=body.if_needed, max_buffer_turns=turns))
     )
-    beside = {"session_id": session_id, "armed": asked["armed"]}
-    return awaited_or_ended(service, call, asked["job_id"], wait=body.wait, beside=beside)
+    beside = {"session_id": session_id, "armed": job["armed"]}
+    return awaited_or_ended(service, call, job["job_id"], wait=body.wait, beside=beside)
 
 
 @operation("POST /v1/sessions/forget", answers={200: "JobDone | WouldForget", 202: "JobPending"})
@@ -262,7 +262,7 @@ Span = tuple[int | None, int | None]
 @dataclass(frozen=True, slots=True)
 class _Wanted:
     """The filter of a list of sessions. It tests the owner, the state, the time when a session
-    `began`, the time in which anything was `said` in it, and its metadata.
+    `began`, the time of anything that was `said` in it, and its metadata.
     """
 
     user: str | None

@@ -25,13 +25,17 @@ from palimpsest.memory.record import GRAPH, Order, Record, RecordType, Source
 from palimpsest.scope import UserScope
 
 USER = "user"
-_LISTS_OF_BURIAL = ("topics", "said", "words", "values", "names", "distinct", "abouts", "areas")
-_OF_BURIAL = ("at", "subject", "is_somebody", *_LISTS_OF_BURIAL)
+_LISTS_OF_BURIAL = (
+    "topics", "said", "words", "values", "names", "distinct", "abouts", "areas", "meanings",
+)  # fmt: skip
+_OF_BURIAL = ("at", "subject", "is_somebody", "stated", *_LISTS_OF_BURIAL)
 LAST_SEQ = 10**12 - 1
 LAST = "\U0010ffff"  # above every key of a topic
-_APART = frozenset({"id", "version", "index_state"})
+OPINIONS = "opinions"
+_APART = frozenset({"id", "version", "index_state", OPINIONS})
 """The fields of a record that are not in its body. They are stored in the key, as the guard of
-updates, and as an attribute that the stream filters by.
+updates, and as an attribute that the stream filters by. Release 0.1.0 refuses a body with a field
+that it does not know, and ignores an unknown attribute. So a newer field is an attribute too.
 """
 _DEFAULTS = {
     field.name: None if field.default is MISSING else field.default for field in fields(Record)
@@ -152,9 +156,12 @@ def created_key(scope: UserScope, place: str, *, owner: str) -> Item:
 
 def record_changes(record: Record) -> Attributes:
     """Return the attributes of a record that an update may change, except its version."""
-    return {
+    changes = {
         "index_state": text(record.index_state), "body": _record_body(record), **traced(),
     }  # fmt: skip
+    if record.opinions:
+        changes[OPINIONS] = {"L": [text(opinion) for opinion in record.opinions]}
+    return changes
 
 
 def _record_body(record: Record) -> dict[str, str]:
@@ -170,16 +177,20 @@ def _source_values(source: Source) -> dict[str, Any]:
 
 
 def record_of(item: Item) -> Record:
-    found = values_of(item["body"])
-    found["source"] = source_of(found.get("source", {}))
-    found |= {
-        name: tuple(found[name])
-        for name in ("keywords", "queries", "also", "draws", "rests_on", "opinions")
-        if name in found
+    values = values_of(item["body"])
+    values["source"] = source_of(values.get("source", {}))
+    values |= {
+        name: tuple(values[name])
+        for name in ("keywords", "queries", "also", "draws", "rests_on")
+        if name in values
     }
-    found["data"] = found["data"][0] if "data" in found else None
+    values["data"] = values["data"][0] if "data" in values else None
     return Record(
-        id=name_of(item), version=version_of(item), index_state=item["index_state"]["S"], **found
+        id=name_of(item),
+        version=version_of(item),
+        index_state=item["index_state"]["S"],
+        opinions=tuple(opinion["S"] for opinion in item.get(OPINIONS, {"L": ()})["L"]),
+        **values,
     )
 
 
@@ -198,8 +209,8 @@ def source_of(values: dict[str, Any]) -> Source:
 
 
 def place_attributes(epoch: int, record: Record) -> Attributes:
-    """Return the attributes of a place, which stands for one time that a record was said. The body
-    holds only the fields that differ from the record.
+    """Return the attributes of a place, which is the record of one time that something was said.
+    The body holds only the fields that differ from the record.
     """
     values = body(
         valid_from=record.valid_from,
@@ -212,8 +223,8 @@ def place_attributes(epoch: int, record: Record) -> Attributes:
 
 def said_of(item: Item, record: Record) -> Record:
     """Return the record as it was said at this place."""
-    found = values_of(item["body"])
-    return replace(record, source=source_of(found.pop("source", {})), **found)
+    values = values_of(item["body"])
+    return replace(record, source=source_of(values.pop("source", {})), **values)
 
 
 def pointer_attributes(epoch: int, pointer: Pointer) -> Attributes:
@@ -222,10 +233,10 @@ def pointer_attributes(epoch: int, pointer: Pointer) -> Attributes:
 
 
 def pointer_of(item: Item) -> Pointer:
-    found = values_of(item["body"])
-    valid_from, session, seq, rank, record_id = found["order"]
-    order, current = (valid_from, session, seq, rank, record_id), found.get("record")
-    ended = found.get("ended")
+    values = values_of(item["body"])
+    valid_from, session, seq, rank, record_id = values["order"]
+    order, current = (valid_from, session, seq, rank, record_id), values.get("record")
+    ended = values.get("ended")
     return Pointer(name_of(item), current, order, version_of(item), was=current, ended=ended)
 
 
@@ -237,11 +248,11 @@ def progress_attributes(epoch: int, progress: Progress) -> Attributes:
 def progress_of(session: str, item: Item | None) -> Progress:
     if item is None:
         return Progress(session)
-    found = values_of(item["body"])
-    parked = tuple((first, last) for first, last in found["parked"])
-    waiting = tuple(found.get("waiting", ()))
+    values = values_of(item["body"])
+    parked = tuple((first, last) for first, last in values["parked"])
+    waiting = tuple(values.get("waiting", ()))
     return Progress(
-        session, through=found["through"], parked=parked, waiting=waiting, version=version_of(item)
+        session, through=values["through"], parked=parked, waiting=waiting, version=version_of(item)
     )
 
 
@@ -255,8 +266,8 @@ def line_attributes(epoch: int, line: ChunkLine) -> Attributes:
 
 
 def line_of(session: str, item: Item) -> ChunkLine:
-    found = values_of(item["body"])
-    return ChunkLine(session, records=tuple(found.pop("records")), **found)
+    values = values_of(item["body"])
+    return ChunkLine(session, records=tuple(values.pop("records")), **values)
 
 
 def mark_attributes(epoch: int, removed: list[Record]) -> Attributes:
@@ -277,13 +288,14 @@ def burial_attributes(epoch: int, burial: Burial) -> Attributes:
 
 
 def burial_of(item: Item) -> Burial:
-    found = values_of(item["body"])
-    lists = {name: tuple(found.get(name, ())) for name in _LISTS_OF_BURIAL}
+    values = values_of(item["body"])
+    lists = {name: tuple(values.get(name, ())) for name in _LISTS_OF_BURIAL}
     return Burial(
         name_of(item),
-        found["at"],
-        subject=found.get("subject", ""),
-        is_somebody=found.get("is_somebody", False),
+        values["at"],
+        subject=values.get("subject", ""),
+        is_somebody=values.get("is_somebody", False),
+        stated=values.get("stated", 0),
         **lists,
     )
 

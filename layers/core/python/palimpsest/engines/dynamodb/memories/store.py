@@ -72,9 +72,9 @@ class DynamoDbMemories(OneTable):
         return epoch
 
     def current(self, scope: UserScope) -> int:
-        """Return the number of current memories: the sum of the commits' gains plus the number of
-        memories from before gains were counted. The first call counts those earlier memories, and
-        stores their number unless another commit came in between.
+        """Return the number of current memories. It is the sum of the commits' gains and of the
+        memories that were stored before gains were counted. The first call counts those earlier
+        memories, and stores their number unless another commit came in between.
         """
         item = self._table.get(scope.partition, items.USER)
         if not item:
@@ -134,8 +134,8 @@ class DynamoDbMemories(OneTable):
             raise
 
     def records(self, scope: UserScope, ids: Sequence[str]) -> tuple[Record, ...]:
-        found = self._found(scope, map(items.record_sort, ids))
-        return tuple(items.record_of(item) for item in found.values())
+        stored = self._found(scope, map(items.record_sort, ids))
+        return tuple(items.record_of(item) for item in stored.values())
 
     def tombstones(self, scope: UserScope, ids: Sequence[str]) -> Mapping[str, Tombstone]:
         marks = self._found(scope, map(items.mark_sort, ids))
@@ -152,8 +152,8 @@ class DynamoDbMemories(OneTable):
         )
 
     def pointers(self, scope: UserScope, topic_keys: Sequence[str]) -> Mapping[str, Pointer]:
-        found = self._found(scope, map(items.pointer_sort, topic_keys))
-        return {pointer.topic_key: pointer for pointer in map(items.pointer_of, found.values())}
+        stored = self._found(scope, map(items.pointer_sort, topic_keys))
+        return {pointer.topic_key: pointer for pointer in map(items.pointer_of, stored.values())}
 
     def topics(self, scope: UserScope, *, prefix: str) -> tuple[Pointer, ...]:
         epoch = number(self.user(scope).epoch)
@@ -229,8 +229,8 @@ class DynamoDbMemories(OneTable):
         return RecordPage(tuple(found), None)
 
     def progress(self, scope: UserScope, session: str) -> Progress:
-        found = self._found(scope, [items.progress_sort(session)])
-        return items.progress_of(session, next(iter(found.values()), None))
+        stored = self._found(scope, [items.progress_sort(session)])
+        return items.progress_of(session, next(iter(stored.values()), None))
 
     def lines(
         self, scope: UserScope, session: str, *, first: int, last: int
@@ -271,10 +271,10 @@ class DynamoDbMemories(OneTable):
             )
 
     def uses(self, scope: UserScope, ids: Sequence[str]) -> Mapping[str, tuple[int, int]]:
-        found = self._found(scope, map(items.uses_sort, ids))
+        stored = self._found(scope, map(items.uses_sort, ids))
         return {
             items.name_of(item): (int(item["uses"]["N"]), int(item["last"]["N"]))
-            for item in found.values()
+            for item in stored.values()
         }
 
     def users(
@@ -319,13 +319,13 @@ class DynamoDbMemories(OneTable):
         wanted = list(dict.fromkeys(sorts))
         if not wanted:
             return {}
-        found: dict[str, Item] = {}
+        existing: dict[str, Item] = {}
         asked = [items.USER, *wanted]
         for start in range(0, len(asked), BATCH_GET):
             batch = self._table.get_many(scope.partition, asked[start : start + BATCH_GET])
-            found |= {item["sk"]["S"]: item for item in batch}
-        epoch = self._epoch(scope, found.get(items.USER))
-        there = {sort: item for sort in wanted if (item := found.get(sort)) is not None}
+            existing |= {item["sk"]["S"]: item for item in batch}
+        epoch = self._epoch(scope, existing.get(items.USER))
+        there = {sort: item for sort in wanted if (item := existing.get(sort)) is not None}
         return {sort: item for sort, item in there.items() if items.epoch_of(item) == epoch}
 
 

@@ -22,14 +22,14 @@ class DynamoDbVectors(OneTable):
 
     def namespaces(self, scope: UserScope) -> tuple[Namespace, ...]:
         epoch = items.epoch_of(self._table.get(scope.partition, items.USER))
-        found = (item for page in self._beginning(scope, _namespace_sort("")) for item in page)
-        return tuple(_namespace_of(item) for item in found if items.epoch_of(item) == epoch)
+        stored = (item for page in self._beginning(scope, _namespace_sort("")) for item in page)
+        return tuple(_namespace_of(item) for item in stored if items.epoch_of(item) == epoch)
 
     def namespace(self, scope: UserScope, name: str) -> Namespace | None:
         sorts = [items.USER, _namespace_sort(name)]
-        found = {item["sk"]["S"]: item for item in self._table.get_many(scope.partition, sorts)}
-        item = found.get(_namespace_sort(name))
-        if item is None or items.epoch_of(item) != items.epoch_of(found.get(items.USER)):
+        stored = {item["sk"]["S"]: item for item in self._table.get_many(scope.partition, sorts)}
+        item = stored.get(_namespace_sort(name))
+        if item is None or items.epoch_of(item) != items.epoch_of(stored.get(items.USER)):
             return None
         return _namespace_of(item)
 
@@ -43,8 +43,8 @@ class DynamoDbVectors(OneTable):
         self, scope: UserScope, namespace: Namespace, ids: Sequence[str]
     ) -> frozenset[str]:
         sorts = [_sort(namespace, vector_id) for vector_id in dict.fromkeys(ids)]
-        found = self._table.get_many(scope.partition, sorts)
-        return frozenset(_id_of(item) for item in found if items.epoch_of(item) == namespace.epoch)
+        stored = self._table.get_many(scope.partition, sorts)
+        return frozenset(_id_of(item) for item in stored if items.epoch_of(item) == namespace.epoch)
 
     def commit(
         self,

@@ -1,5 +1,5 @@
-"""The generations of the search index in a pair of tables: the generation that is read, those that
-are being filled, and those that were dropped.
+"""The generations of the search index in a pair of tables. One is read, others are being filled,
+and others were dropped.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Generation:
 
 @dataclass(frozen=True, slots=True)
 class KnownGenerations:
-    """The contents of the item that describes the family. `dropped` has the numbers of dropped
+    """The stored description of all generations of an index. `dropped` has the numbers of dropped
     generations whose items may still exist.
     """
 
@@ -76,8 +76,8 @@ class IndexGenerations:
         return known
 
     def add(self, *, afresh: bool) -> None:
-        """Add a generation of this space, unless there is one already. With `afresh`, add it unless
-        there is one that is not read yet.
+        """Add a generation of this space, unless there is one already. With `afresh`, add one
+        unless a generation of the space is still being filled.
         """
         while True:
             known = self.known()
@@ -93,9 +93,9 @@ class IndexGenerations:
                 return
 
     def read_newest(self) -> Sequence[int]:
-        """Make the newest generation of this space the one that is read, and drop all others.
-        Returns the numbers of all dropped generations whose items are not removed yet. Raises
-        `NotFound` if this space has no generation.
+        """Let searches read the newest generation of this space, and drop all others. Returns the
+        numbers of all dropped generations whose items are not removed yet. Raises `NotFound` if
+        this space has no generation.
         """
         while True:
             known = self.known()
@@ -107,7 +107,7 @@ class IndexGenerations:
             newest = max(own, key=lambda each: each.number)
             dropped = (
                 *known.dropped,
-                *(each.number for each in known.generations if each != newest),
+                *(generation.number for generation in known.generations if generation != newest),
             )
             after = replace(known, generations=(replace(newest, is_read=True),), dropped=dropped)
             if after == known or self._replace(after):

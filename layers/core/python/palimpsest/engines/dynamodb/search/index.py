@@ -42,7 +42,7 @@ comparison that it supports.
 
 class _OtherSpace(Unavailable):
     def __init__(self) -> None:
-        super().__init__("The search index that is read holds vectors of another model.")
+        super().__init__("The search index has vectors of another embedding model.")
 
 
 class DynamoDbIndex:
@@ -77,8 +77,8 @@ class DynamoDbIndex:
                 name for name, is_written in zip(newest, written, strict=True) if not is_written
             }
             if any(
-                isinstance(each, Gone) or is_looked_at(each.key, each.version)
-                for each in newest.values()
+                isinstance(change, Gone) or is_looked_at(change.key, change.version)
+                for change in newest.values()
             ):
                 with suppress(Unavailable):  # the changes are written; a later write tidies
                     Shelf(self._table, partition).tidy()
@@ -108,11 +108,11 @@ class DynamoDbIndex:
         numbers = _numbers(vector)
         most = min(k + SPARE, MOST_NEAREST)
         searches = list(_conditions(where))
-        found = parallel.run_each(
+        answers = parallel.run_each(
             lambda condition: self._nearest(partition, numbers, condition, most), searches
         )
-        hits = [hit for some in found for hit in some]
-        is_all = all(len(some) < most for some in found)
+        hits = [hit for some in answers for hit in some]
+        is_all = all(len(some) < most for some in answers)
         if _is_inline(where) and (is_all or k + SPARE <= MOST_NEAREST):
             return _best(hits, k)
         # The entries in the table of words have the data that the vector index lacks.
@@ -144,7 +144,8 @@ class DynamoDbIndex:
     def indexes(self) -> tuple[str, ...]:
         every = self._family.known().generations
         return tuple(
-            each.name for each in sorted(every, key=lambda each: (not each.is_read, -each.number))
+            generation.name
+            for generation in sorted(every, key=lambda each: (not each.is_read, -each.number))
         )
 
     def _apply(self, generation: Generation, partition: str, change: Document | Gone) -> bool:
@@ -234,8 +235,8 @@ class DynamoDbIndex:
                 f":{name}": {"S": value} for name, value in condition.items()
             },
         )
-        found = answer["SearchResults"]
-        return [Hit(row["Item"]["sk"]["S"], _bounded(1 - float(row["Score"]))) for row in found]
+        results = answer["SearchResults"]
+        return [Hit(row["Item"]["sk"]["S"], _bounded(1 - float(row["Score"]))) for row in results]
 
     def _compared(
         self, partition: str, names: Sequence[str], question: Sequence[float]

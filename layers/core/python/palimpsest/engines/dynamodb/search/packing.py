@@ -252,13 +252,15 @@ def joined(old: Postings, moved: Mapping[int, int], new: Mapping[int, Written]) 
     maps the old place of each remaining document to its new place and keeps their order. The
     postings of `new` documents follow, in the order of their places.
     """
-    found: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    postings: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for term, pairs in old.items():
-        found[term] = [(moved[place], times) for place, times in unfolded(pairs) if place in moved]
+        postings[term] = [
+            (moved[place], times) for place, times in unfolded(pairs) if place in moved
+        ]
     for place in sorted(new):
         for term, times in new[place].times.items():
-            found[term].append((place, times))
-    return {term: _folded(pairs) for term, pairs in found.items() if pairs}
+            postings[term].append((place, times))
+    return {term: _folded(pairs) for term, pairs in postings.items() if pairs}
 
 
 def unfolded(pairs: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -284,10 +286,10 @@ def matches(
     words, parts = _Lengths(every, "words"), _Lengths(every, "parts")
     for group in groups:
         lengths = words if group.is_word else parts
-        found = [having.get(stored(group, term), ()) for term in group.terms]
+        documents = [having.get(stored(group, term), ()) for term in group.terms]
         terms = [
             (group.share * lengths.field.weight(len(pairs)), lengths.beside(pairs))
-            for pairs in found
+            for pairs in documents
         ]
         yield Matches(terms, lengths.costs, group.needed)
 
@@ -305,8 +307,8 @@ class _Lengths:
         self.costs = self.field.costs(set(self._of))
 
     def beside(self, pairs: Sequence[tuple[int, int]]) -> list[Posting]:
-        """Return the postings of these documents. Each pair is a document's number and the number
-        of times.
+        """Return the postings of documents. Each pair is a document's number and how often it has
+        the term.
         """
         of = self._of
         return [(number, times, of[number]) for number, times in pairs]

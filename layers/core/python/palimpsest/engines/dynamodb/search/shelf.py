@@ -1,9 +1,10 @@
 """The shelf: one owner's words in one generation of the search index. Recent changes are single
 items; all earlier documents are packed in a segment.
 
-A partition holds, by sort key: `d#` the version of each document; `s#` the blocks of the segment,
-which never change; `t#` the tail, which has the changes since the segment was written; `z` the
-catalog, which names the segment. One query reads the tail and then the catalog. A reader may
+A partition holds four kinds of items. Their sort keys begin with `d#` for the version of each
+document, with `s#` for the blocks of the segment, which never change, and with `t#` for the tail,
+which has the changes since the segment was written. `z` is the catalog, which names the segment.
+One query reads the tail and then the catalog. A reader may
 therefore see a document twice while the tail is being packed, but never misses one.
 """
 
@@ -89,14 +90,14 @@ class Snapshot:
     @property
     def added(self) -> list[Written]:
         """The documents of the tail that are not gone, always in the same order."""
-        return [each for _, each in sorted(self.tail.items()) if each is not None]
+        return [entry for _, entry in sorted(self.tail.items()) if entry is not None]
 
     @property
     def wants_packing(self) -> bool:
-        """Whether the tail should be packed. That is also so if the tail may have removed every
-        document of the segment, because the segment's words must then go.
+        """Whether the tail should be packed. It should if it is long, or if it may have removed
+        every document of the segment, because the segment's words must then go.
         """
-        gone = sum(each is None for each in self.tail.values())
+        gone = sum(entry is None for entry in self.tail.values())
         is_long = len(self.tail) > max(SHORTEST, self.catalog.documents // SHARE)
         return is_long or self.tail_bytes > MOST_TAIL_BYTES or gone >= self.catalog.documents > 0
 
@@ -171,13 +172,13 @@ class Shelf:
                 list(map(catalog.piece, range(catalog.pieces))),
                 list(map(catalog.block, numbers)),
             )
-            found = self._bodies([*pieces, *wanted])
-            if found is not None:
-                every = _columns(b"".join(found[piece] for piece in pieces), snapshot)
+            bodies = self._bodies([*pieces, *wanted])
+            if bodies is not None:
+                every = _columns(b"".join(bodies[piece] for piece in pieces), snapshot)
                 postings = {
                     term: pairs
-                    for each in wanted
-                    for term, pairs in postings_in(found[each], terms).items()
+                    for sort in wanted
+                    for term, pairs in postings_in(bodies[sort], terms).items()
                 }
                 return every, _put_together(snapshot, every, postings, terms)
         raise Unavailable(
@@ -210,10 +211,10 @@ class Shelf:
 
     def _bodies(self, sorts: Sequence[str]) -> dict[str, bytes] | None:
         """Return the bodies of these items of a segment; None if some of them no longer exist."""
-        found = self._some_bodies(sorts, consistent=False)
-        if missing := [sort for sort in sorts if sort not in found]:
-            found |= self._some_bodies(missing, consistent=True)
-        return found if len(found) == len(sorts) else None
+        bodies = self._some_bodies(sorts, consistent=False)
+        if missing := [sort for sort in sorts if sort not in bodies]:
+            bodies |= self._some_bodies(missing, consistent=True)
+        return bodies if len(bodies) == len(sorts) else None
 
     def _some_bodies(self, sorts: Sequence[str], *, consistent: bool) -> dict[str, bytes]:
         batches = [sorts[at : at + BATCH_GET] for at in range(0, len(sorts), BATCH_GET)]
@@ -237,17 +238,19 @@ class Shelf:
         written meanwhile stay in the tail.
         """
         old = snapshot.catalog
-        found = self._bodies(old.sorts)
-        if found is None:
+        bodies = self._bodies(old.sorts)
+        if bodies is None:
             return
-        every = _columns(b"".join(found[old.piece(each)] for each in range(old.pieces)), snapshot)
+        every = _columns(
+            b"".join(bodies[old.piece(piece)] for piece in range(old.pieces)), snapshot
+        )
         moved = {before: after for after, before in enumerate(every.numbers)}
         added = {
             moved[number]: document for number, document in enumerate(snapshot.added, every.stored)
         }
         postings: Postings = {}
         for number in range(len(old.firsts)):
-            postings |= postings_in(found[old.block(number)])
+            postings |= postings_in(bodies[old.block(number)])
         new = self._write_segment(every, joined(postings, moved, added))
         if not self._name(new, instead_of=old):
             self._delete(new.sorts)

@@ -117,16 +117,16 @@ def head_value(name: str, value: Any) -> dict[str, Any] | None:
 
 
 def head_of(item: Item) -> Head:
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, attribute in item.items():
         kind = HEAD_KINDS.get(name)
         if kind == "N":
-            found[name] = int(attribute["N"])
+            values[name] = int(attribute["N"])
         elif kind == "ranges":
-            found[name] = tuple((first, last) for first, last in json.loads(attribute["S"]))
+            values[name] = tuple((first, last) for first, last in json.loads(attribute["S"]))
         elif kind is not None:
-            found[name] = attribute[kind]
-    return Head(**found)
+            values[name] = attribute[kind]
+    return Head(**values)
 
 
 def tombstone_ttl(head: Head) -> dict[str, str]:
@@ -169,9 +169,9 @@ def settings_places(scope: SessionScope, settings: Settings) -> Attributes:
 
 
 def settings_of(item: Item) -> Settings:
-    found = values_of(item["body"])
-    found.setdefault("agent", None)
-    return Settings(**found, base=int(item["base"]["N"]), due_at=_due_at(item))
+    values = values_of(item["body"])
+    values.setdefault("agent", None)
+    return Settings(**values, base=int(item["base"]["N"]), due_at=_due_at(item))
 
 
 def _due_at(item: Item) -> int | None:
@@ -185,11 +185,11 @@ TRACE = "trace"
 
 
 def traced(trace: str = "") -> Attributes:
-    """Return the attribute with the `traceparent` of the work that writes an item: that of `trace`,
-    or else of the present span. Without one there is no such attribute.
+    """Return the attribute with the `traceparent` of the work that writes an item. It is `trace`,
+    or else that of the present span. Without either, there is no such attribute.
     """
-    found = trace or tracing.current()
-    return {TRACE: text(found)} if found else {}
+    traceparent = trace or tracing.current()
+    return {TRACE: text(traceparent)} if traceparent else {}
 
 
 def message_attributes(message: Message) -> Attributes:
@@ -239,23 +239,23 @@ def _compact(**values: Any) -> dict[str, Any]:
 
 
 def message_of(item: Item) -> Message:
-    found = json.loads(item["body"].get("S") or item["body"]["B"])
+    values = json.loads(item["body"].get("S") or item["body"]["B"])
     return Message(
-        seq=found["seq"],
-        id=found["id"],
-        turn=found.get("turn", 0),
-        tokens=found["tokens"],
-        chat=found["chat"],
-        created_at=found["at"],
-        encoding=found.get("encoding", DEFAULT_ENCODING),
-        extra=found.get("extra", {}),
-        client_id=found.get("client_id"),
-        timestamp=found.get("timestamp"),
-        metadata=found.get("metadata", {}),
-        large=Large(*found["large"]) if "large" in found else None,
-        redacted_at=found.get("redacted"),
-        is_outside=found.get("outside", False),
-        hidden=tuple((start, end) for start, end in found.get("hidden", ())),
+        seq=values["seq"],
+        id=values["id"],
+        turn=values.get("turn", 0),
+        tokens=values["tokens"],
+        chat=values["chat"],
+        created_at=values["at"],
+        encoding=values.get("encoding", DEFAULT_ENCODING),
+        extra=values.get("extra", {}),
+        client_id=values.get("client_id"),
+        timestamp=values.get("timestamp"),
+        metadata=values.get("metadata", {}),
+        large=Large(*values["large"]) if "large" in values else None,
+        redacted_at=values.get("redacted"),
+        is_outside=values.get("outside", False),
+        hidden=tuple((start, end) for start, end in values.get("hidden", ())),
     )
 
 

@@ -45,14 +45,14 @@ class DynamoDbSessions(OneTable):
             sorts.append(items.SETTINGS)
         if key is not None:
             sorts.append(items.key_sort(key))
-        found = self._opened(scope, sorts, user)
-        head, stored = found.get(items.HEAD), found.get(items.SETTINGS)
-        key_item = None if key is None else found.get(sorts[-1])
+        opened = self._opened(scope, sorts, user)
+        head, stored = opened.get(items.HEAD), opened.get(items.SETTINGS)
+        key_item = None if key is None else opened.get(sorts[-1])
         return Opened(
             head=_read(head, items.head_of),
             settings=_read(stored, items.settings_of),
             key=_read(key_item, items.key_of),
-            epoch=epoch_of(found.get(USER)),
+            epoch=epoch_of(opened.get(USER)),
         )
 
     def _opened(
@@ -64,13 +64,13 @@ class DynamoDbSessions(OneTable):
         if self._users is not None and user is not None:
             places = [(scope.partition, sort) for sort in sorts]
             of_user = [(scope.owner.user(user).partition, USER)]
-            found = self._table.get_across({self._table.name: places, self._users.name: of_user})
+            rows = self._table.get_across({self._table.name: places, self._users.name: of_user})
         elif len(sorts) > 1:
-            found = self._table.get_many(scope.partition, sorts)
+            rows = self._table.get_many(scope.partition, sorts)
         else:
             head = self._table.get(scope.partition, items.HEAD)
-            found = iter([head] if head else [])
-        return {item["sk"]["S"]: item for item in found}
+            rows = iter([head] if head else [])
+        return {item["sk"]["S"]: item for item in rows}
 
     def epoch(self, scope: UserScope) -> int:
         return 0 if self._users is None else epoch_of(self._users.get(scope.partition, USER))
@@ -119,8 +119,8 @@ class DynamoDbSessions(OneTable):
         wanted = sorted({items.message_sort(seq) for seq in seqs})
         if not wanted:
             return ()
-        found = self._table.get_many(scope.partition, wanted)
-        return tuple(sorted(map(items.message_of, found), key=lambda message: message.seq))
+        stored = self._table.get_many(scope.partition, wanted)
+        return tuple(sorted(map(items.message_of, stored), key=lambda message: message.seq))
 
     def compaction(self, scope: SessionScope, last: int) -> Compaction | None:
         item = self._table.get(scope.partition, items.compaction_sort(last))

@@ -1,138 +1,26 @@
-"""Builds each engine once, from a function's settings. Heavy libraries are imported here, at the
-first use of their engine.
+"""Builds each model once, from a function's settings: language model, embedder, reranker and token
+counter. Heavy libraries are imported at the first use of their model.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from palimpsest import settings, tracing
-from palimpsest.clock import Clock, SystemClock
-from palimpsest.conversations.ports import Blobs
+from palimpsest.clock import SystemClock
 from palimpsest.errors import Unavailable
-from palimpsest.idempotency import KeyedCalls
-from palimpsest.jobs.ports import Jobs, Shares
-from palimpsest.memory.ports import Expiries, Memories, Owners
 from palimpsest.models.ports import Embedder, LanguageModel, Reranker, Secret, Space, TokenCounter
 from palimpsest.observability import log_usage
-from palimpsest.search.absent import AbsentIndex
-from palimpsest.search.ports import SearchIndex
-from palimpsest.tenants.authorize import Authorize
-from palimpsest.tenants.ports import StaticFacts, Tenants
-from palimpsest.tenants.refusals import Refusals
-from palimpsest.usage import Usages
-from palimpsest.vectors.ports import VectorStore
+from palimpsest.tenants.ports import Tenants
 
 if TYPE_CHECKING:
-    from palimpsest.api.tokens import AuthorizeTokens
     from palimpsest.engines.bedrock.place import BedrockPlace
-    from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
-    from palimpsest.graph.ports import GraphEngine
     from palimpsest.models.metered import Meter
     from palimpsest.models.openai.chat import OpenAIChatModel
-
-SEARCH_FAMILY = "palimpsest"
-
-
-@cache
-def tenant_store(table: str, jobs_table: str = "") -> Tenants:
-    from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
-
-    tenants = DynamoDbTenants(table, jobs_table)
-    tenants.warm()
-    return tenants
-
-
-@cache
-def fact_store(tenants_table: str) -> StaticFacts:
-    from palimpsest.engines.dynamodb.tenants import DynamoDbStaticFacts
-
-    return DynamoDbStaticFacts(tenants_table)
-
-
-@cache
-def session_store(table: str, memories: str | None = None) -> tuple[DynamoDbSessions, Jobs]:
-    """Return the store of sessions, and the store of jobs in the same table. With `memories` (the
-    memories table), a new session belongs to its user's present epoch.
-    """
-    from palimpsest.engines.dynamodb.jobs import DynamoDbJobs
-    from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
-
-    sessions = DynamoDbSessions(table, memories=memories)
-    sessions.warm()
-    return sessions, DynamoDbJobs(table)
-
-
-@cache
-def share_store(sessions_table: str) -> Shares:
-    from palimpsest.engines.dynamodb.shares import DynamoDbShares
-
-    return DynamoDbShares(sessions_table)
-
-
-@cache
-def keyed_calls(sessions_table: str) -> KeyedCalls:
-    from palimpsest.engines.dynamodb.jobs import DynamoDbKeyedCalls
-
-    return DynamoDbKeyedCalls(sessions_table)
-
-
-@cache
-def usage_store(sessions_table: str) -> Usages:
-    from palimpsest.engines.dynamodb.usages import DynamoDbUsages
-
-    return DynamoDbUsages(sessions_table)
-
-
-@cache
-def memory_store(table: str, jobs_table: str) -> Memories:
-    from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
-
-    memories = DynamoDbMemories(table, jobs_table)
-    memories.warm()
-    return memories
-
-
-@cache
-def blob_store(bucket: str) -> Blobs:
-    from palimpsest.engines.aws import S3Blobs
-
-    return S3Blobs(bucket)
-
-
-@cache
-def vector_store(memories_table: str) -> VectorStore:
-    from palimpsest.engines.dynamodb.memories.vectors import DynamoDbVectors
-
-    return DynamoDbVectors(memories_table)
-
-
-@cache
-def graph_engine() -> GraphEngine:
-    """Return the engine for Cypher over users' graphs, from the layer `graph`. The engine's library
-    is loaded only in the process that runs the queries.
-    """
-    made: GraphEngine = import_module("palimpsest_graph.ladybug.graphs").LadybugGraphs()
-    return made
-
-
-@cache
-def expiry_store(memories_table: str) -> Expiries:
-    from palimpsest.engines.dynamodb.jobs import DynamoDbExpiries
-
-    return DynamoDbExpiries(memories_table)
-
-
-@cache
-def owners(sessions_table: str, memories_table: str) -> Owners:
-    from palimpsest.engines.dynamodb.jobs import DynamoDbOwners
-
-    return DynamoDbOwners(sessions_table, memories_table)
+from palimpsest.wiring.stores import tenant_store, usage_store
 
 
 def model_key(environment: settings.ModelSettings) -> Secret:
@@ -146,7 +34,7 @@ def model_key(environment: settings.ModelSettings) -> Secret:
 
 @cache
 def _stored_key(parameter: str) -> Secret:
-    from palimpsest.engines.aws import Parameter
+    from palimpsest.engines.aws.parameters import Parameter
 
     return Parameter(parameter)
 
@@ -159,7 +47,7 @@ def _token(place: BedrockPlace) -> Secret:
 
 
 def bedrock_place(environment: settings.ModelSettings) -> BedrockPlace:
-    """Return where the settings let models of Bedrock be called."""
+    """Return the region and credentials with which the settings allow calls of Bedrock's models."""
     from palimpsest.engines.bedrock.place import BedrockPlace
 
     return BedrockPlace(
@@ -208,16 +96,19 @@ def metered(model: LanguageModel, meter: Meter, *, tenants: Tenants) -> Language
     """
     from palimpsest.models.masked import MaskedModel
     from palimpsest.models.metered import MeteredModel
+    from palimpsest.models.recorded import RecordedModel
 
     return MeteredModel(
-        MaskedModel(model), meter, lambda scope: tenants.settings(scope).limits.model_cost
+        MaskedModel(RecordedModel(model)),
+        meter,
+        lambda scope: tenants.settings(scope).limits.model_cost,
     )
 
 
 def _meter(table: str) -> Meter:
     from palimpsest.models.metered import Meter
 
-    return Meter(usage_store(table), system_clock(), log_usage)
+    return Meter(usage_store(table), SystemClock(), log_usage)
 
 
 @cache
@@ -310,7 +201,7 @@ def embeds_without_key(environment: settings.EmbeddingSettings) -> bool:
 
 @cache
 def _caching(environment: settings.EmbeddingSettings, function: str) -> Embedder:
-    from palimpsest.engines.aws import FunctionEmbedder
+    from palimpsest.engines.aws.functions import FunctionEmbedder
     from palimpsest.models.cached import CachingEmbedder
     from palimpsest.models.masked import MaskedEmbedder
 
@@ -321,8 +212,9 @@ def _caching(environment: settings.EmbeddingSettings, function: str) -> Embedder
 
 @cache
 def index_embedder(environment: settings.EmbeddingSettings) -> Embedder:
-    """The model of the function `embed`, with a cache of its recent vectors: the index needs that
-    of a message again for the one after it, and a context may have asked for it.
+    """Return the embedding model of the function `embed`, with a cache of its recent vectors. A
+    message's vector is needed again for the message after it, and a context may have made it
+    already.
     """
     from palimpsest.models.cached import CachingEmbedder
 
@@ -330,7 +222,7 @@ def index_embedder(environment: settings.EmbeddingSettings) -> Embedder:
 
 
 def _asks_apart(environment: settings.EmbeddingSettings) -> bool:
-    """Return whether the model makes another vector of a text if the text is a question."""
+    """Return whether the model gives a text another vector when it is a question."""
     return embeds_here(environment) or environment.embedding_model.startswith("cohere.")
 
 
@@ -356,35 +248,6 @@ def _embeds_by_bedrock(environment: settings.EmbeddingSettings) -> bool:
     return environment.embedding_model.startswith(("amazon.titan-embed-", "cohere.embed-"))
 
 
-@cache
-def search_index(environment: settings.SearchSettings) -> SearchIndex:
-    """Return the search index that the settings name. If they name none, return an index that finds
-    nothing.
-    """
-    if not environment.search_url:
-        return AbsentIndex()
-    space = Space(environment.embedding_model, environment.embedding_dimension)
-    if environment.search_url.startswith("file:"):
-        path = Path(urlsplit(environment.search_url).path)
-        of_file = import_module("palimpsest_local.embedded.index").EmbeddedIndex
-        index: SearchIndex = of_file(path, space=space)
-        return index
-    if environment.search_url.startswith("dynamodb:"):
-        from palimpsest.engines.dynamodb.search.index import DynamoDbIndex
-
-        url = urlsplit(environment.search_url)
-        return DynamoDbIndex(url.netloc, url.path.removeprefix("/"), space=space)
-    import boto3
-
-    from palimpsest.engines.opensearch.client import connected
-    from palimpsest.engines.opensearch.index import OpenSearchIndex
-
-    region = boto3.Session().region_name if environment.search_url.startswith("https:") else None
-    return OpenSearchIndex(
-        connected(environment.search_url, region=region), family=SEARCH_FAMILY, space=space
-    )
-
-
 def _folder_of(package: str) -> Path:
     """Return the folder of a package that holds only data. If the package is not installed, return
     a path that does not exist.
@@ -401,26 +264,3 @@ def token_counter() -> TokenCounter:
     counter = TiktokenCounter()
     counter.warm()
     return counter
-
-
-@cache
-def system_clock() -> Clock:
-    return SystemClock()
-
-
-@cache
-def refusals() -> Refusals:
-    return Refusals(settings.AuthorizeSettings.read().refusals_answered, system_clock())
-
-
-@cache
-def authorizer() -> Authorize | AuthorizeTokens:
-    """Return the check of keys or tokens for the function `authorize`, which needs no other part of
-    the service.
-    """
-    told = settings.AuthorizeSettings.read()
-    if not told.jwt_issuer:
-        return Authorize(tenant_store(told.tenants_table), system_clock())
-    from palimpsest.api.tokens import AuthorizeTokens
-
-    return AuthorizeTokens.of(told.jwt_issuer, told.jwt_audience)

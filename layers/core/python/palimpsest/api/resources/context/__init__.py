@@ -1,0 +1,1 @@
+"""The context of a session, as a resource."""

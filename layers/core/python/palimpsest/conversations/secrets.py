@@ -1,0 +1,79 @@
+"""Secrets in messages: what a tenant's rule does with messages that hold secrets, and the masks in
+place of secrets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from palimpsest.conversations.drafts import Draft
+from palimpsest.conversations.message import Chat, Message
+from palimpsest.errors import FieldError, Unprocessable
+from palimpsest.privacy.secrets import masked
+from palimpsest.tenants.settings import SecretsRule
+
+_KEPT = frozenset({"role", "id", "tool_call_id", "type", "name"})
+"""The fields whose values are not text of a speaker, so they are never masked."""
+
+
+def holding_secrets(drafts: Sequence[Draft]) -> dict[int, Draft]:
+    """Return the drafts that hold a secret, by their number. Each has a mask in place of the
+    secret.
+    """
+    shown = {number: _masked(draft) for number, draft in enumerate(drafts)}
+    return {number: each for number, each in shown.items() if each != drafts[number]}
+
+
+def _masked(draft: Draft) -> Draft:
+    chat, extra = masked_chat(draft.chat), masked_value(draft.extra)
+    return (
+        draft
+        if (chat, extra) == (draft.chat, draft.extra)
+        else replace(draft, chat=chat, extra=extra)
+    )
+
+
+def admitted(
+    drafts: Sequence[Draft], found: dict[int, Draft], *, rule: SecretsRule
+) -> Sequence[Draft]:
+    """Return the drafts to store under the tenant's rule for secrets: unchanged, or with `found`,
+    the masked drafts by number. Raises `Unprocessable` (`secret_refused`) if the rule refuses
+    secrets.
+    """
+    if rule == "refuse" and found:
+        errors = tuple(
+            FieldError(f"messages.{number}.content", "holds a secret") for number in found
+        )
+        raise Unprocessable(
+            "The tenant's settings refuse messages with secrets.",
+            code="secret_refused",
+            errors=errors,
+        )
+    if rule == "mask":
+        return [found.get(number, draft) for number, draft in enumerate(drafts)]
+    return drafts
+
+
+def without_secrets(message: Message) -> Message:
+    chat, extra = masked_chat(message.chat), masked_value(message.extra)
+    if chat == message.chat and extra == message.extra:
+        return message
+    return replace(message, chat=chat, extra=extra)
+
+
+def masked_chat(chat: Chat) -> Chat:
+    """Return the chat message with a mask in place of each secret."""
+    return {name: value if name in _KEPT else masked_value(value) for name, value in chat.items()}
+
+
+def masked_value(value: Any) -> Any:
+    """Return a JSON value with a mask in place of each secret in its texts."""
+    if isinstance(value, str):
+        return masked(value)
+    if isinstance(value, Mapping):
+        return {name: each if name in _KEPT else masked_value(each) for name, each in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, bytes):
+        return [masked_value(element) for element in value]
+    return value

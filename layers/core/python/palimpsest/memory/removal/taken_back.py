@@ -1,0 +1,149 @@
+"""Takes back what was made from messages that stay, but whose words may not be used any longer. The
+messages were redacted, words in them were hidden, or they were put off the record.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from palimpsest.clock import Clock
+from palimpsest.conversations.contents import Contents
+from palimpsest.conversations.overflow.arm import Arm
+from palimpsest.conversations.payloads import RemovalPayload
+from palimpsest.conversations.ports import Sessions
+from palimpsest.conversations.session import Commit
+from palimpsest.errors import NotFound
+from palimpsest.jobs.events import JobNotice
+from palimpsest.jobs.job import Job
+from palimpsest.jobs.ports import Jobs
+from palimpsest.jobs.steps import UserSteps
+from palimpsest.memory.removal.memories_of_session import ForgetMemoriesOfSession
+from palimpsest.memory.removal.transactions import RemovesExports, no_exports
+from palimpsest.memory.removal.users import BACKUP_DAYS, DAY
+from palimpsest.retry import until_committed
+from palimpsest.scope import Scope, SessionScope
+
+
+def redaction_receipt(job: Job) -> dict[str, dict[str, Any]]:
+    """Return, for each store, whether the old text is removed from it, and from how many items.
+    `until` is in epoch seconds.
+
+    The search index comes last. Until it is done, it may hold the old text, but no answer contains
+    text that the tables lack.
+    """
+    indexed = "done" if job.state == "done" else "pending"
+    state = "done" if "memories" in job.result else indexed
+    return {
+        "messages": {"state": "done", "count": 1},
+        "summaries": {"state": state, "count": job.result.get("summaries", 0)},
+        "memories": {"state": state, "count": job.result.get("memories", 0)},
+        "exports": {"state": state, "count": job.result.get("exports", 0)},
+        "index": {"state": indexed},
+        "streams": {"state": "expires", "until": job.created_at + DAY},
+        "backups": {"state": "expires", "until": job.created_at + BACKUP_DAYS * DAY},
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class TakeBackRedacted:
+    """Does the job of a redaction. `forget` lets the job name each memory that it removes."""
+
+    sessions: Sessions
+    jobs: Jobs
+    steps: UserSteps
+    clock: Clock
+    forget: ForgetMemoriesOfSession
+    contents: Contents
+    exports: RemovesExports = no_exports
+
+    def __call__(self, notice: JobNotice) -> None:
+        """Do the job of a redaction. The worker that updates the search index ends the job. Safe to
+        repeat, but then the counts of summaries and exports may be lower. Raises `Unavailable`.
+        """
+        job = self.steps.take_up(notice)
+        if job is None:
+            return
+        scope = Scope(job.tenant).session(job.session)
+        self.contents.remove(scope, first=job.first, last=job.last)
+        self.forget(job)
+        summaries = until_committed(lambda: self._void(scope, job), clock=self.clock)
+        with suppress(NotFound):  # deleted meanwhile
+            Arm(self.sessions, self.clock)(scope, at_once=True)
+        exports = 0 if job.user is None else self.exports(scope.owner.user(job.user))
+        done = self.jobs.get(Scope(job.tenant), job.id) or job
+        self.steps.end_with_index(
+            done, {"memories": len(done.stored), "summaries": summaries, "exports": exports}
+        )
+
+    def _void(self, scope: SessionScope, job: Job) -> int:
+        """Remove the text of every summary that may hold the old text, and return how many there
+        were. A compaction that followed such a summary then follows the summary before it. Raises
+        `CommitLost`.
+
+        Summaries on which the window's present summary rests need no check, because the redaction
+        has already removed an affected summary from the window. Each commit is lost if another
+        summary is stored before it.
+        """
+        head = self.sessions.open(scope).head
+        if head is None or job.first <= head.base:
+            return 0
+        newer, _ = self._made_of(scope, head.summary, job.first)
+        found = self.sessions.compactions(scope, first=job.first, last=head.seq)
+        named = range(job.first, head.seq + 1)
+        stale = [
+            compaction
+            for compaction in found
+            if compaction.last not in newer
+            and (
+                compaction.summary is not None
+                or (compaction.previous in named and compaction.previous not in newer)
+            )
+        ]
+        for one in stale:
+            _, previous = self._made_of(scope, one.previous, job.first)
+            before = self.sessions.compaction(scope, previous) if previous else None
+            weight = before.summary_tokens if before else 0
+            void = replace(one, summary=None, summary_tokens=weight, previous=previous)
+            after = replace(head, version=head.version + 1)
+            self.sessions.commit(scope, Commit(before=head, after=after, compaction=void))
+            head = after
+        return sum(one.summary is not None for one in stale)
+
+    def _made_of(self, scope: SessionScope, number: int, first: int) -> tuple[set[int], int]:
+        """Return the compactions from message `first` on that summary `number` was made from, and
+        the newest compaction before them.
+        """
+        numbers: set[int] = set()
+        while number >= first:
+            numbers.add(number)
+            found = self.sessions.compaction(scope, number)
+            number = found.previous if found else 0
+        return numbers, number
+
+
+@dataclass(frozen=True, slots=True)
+class TakeBack:
+    """Removes the memories and summaries that were made from messages whose marks have changed.
+    Such a message was put off the record, or words in it were hidden.
+    """
+
+    steps: UserSteps
+    forget: ForgetMemoriesOfSession
+    exports: RemovesExports = no_exports
+
+    def __call__(self, notice: JobNotice) -> None:
+        """Do the job. The worker that updates the search index ends it. Safe to repeat. Raises
+        `Unavailable`.
+        """
+        job = self.steps.take_up(notice)
+        if job is None:
+            return
+        if job.payload_as(RemovalPayload).forgets:
+            self.forget(job)
+        owner = Scope(job.tenant).user(job.user or "")
+        exports = 0 if job.user is None else self.exports(owner)
+        jobs = self.forget.jobs
+        done = (jobs.get(Scope(job.tenant), job.id) if jobs else None) or job
+        self.steps.end_with_index(done, {"memories": len(done.stored), "exports": exports})
