@@ -298,10 +298,12 @@ def _corrects(
 
 
 def _may_correct(finding: Finding, found: Correction, seq: int, chunk: Chunk) -> bool:
-    """Return whether a correction that does not say what was wrong corrects something. After a
-    question of its own message it says what was asked. Without a word that corrects ("Seven."), it does not
-    answer a question, and its message begins with it or with such a word. A longer message that
-    begins with a number after the assistant's rather speaks of what the assistant said.
+    """Return whether a correction that does not say what was wrong corrects something.
+
+    After a question of its own message it says what was asked. Without a word that corrects
+    ("Seven."), it does not answer a question, and its message begins with it or with such a word. A
+    longer message that begins with a number after the assistant's rather speaks of what the
+    assistant said.
     """
     heard = _heard(chunk)
     said = text_of(heard[seq].chat).strip()
