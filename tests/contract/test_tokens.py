@@ -172,9 +172,9 @@ def test_a_401_leads_the_official_client_of_mcp_to_the_issuer_and_back(
 ) -> None:
     use_case = AuthorizeTokens.of(ISSUER, [AUDIENCE], jwks={"keys": [public()]})
     module = load("authorize")
-    monkeypatch.setattr(module.engines, "authorizer", lambda: use_case)
+    monkeypatch.setattr(module.callers, "authorizer", lambda: use_case)
     refusals = Refusals(20, FakeClock())
-    monkeypatch.setattr(module.engines, "refusals", lambda: refusals)
+    monkeypatch.setattr(module.callers, "refusals", lambda: refusals)
     domain = http_event("GET", "/")["requestContext"]["domainName"]
     with Served() as served, Issuer().serving() as issuer:
         served.authorize = lambda credential: invoked(

@@ -16,6 +16,10 @@ from tests.e2e.stack import Client
 
 pytestmark = pytest.mark.e2e
 CLIENT = paths.LAYERS / "client"
+MOST_BYTES = 6_000_000
+LOADED = "import palimpsest_client, sys; print(*{name.partition('.')[0] for name in sys.modules})"
+UNUSED = {"typer", "rich", "openai", "langchain", "pydantic", "sqlite3", "unittest"}
+"""Modules that an import of the client must not load. They cost as much time as the client."""
 
 
 def test_ten_lines_remember_a_fact_across_two_sessions_with_nothing_but_the_wheel(
@@ -62,4 +66,10 @@ def test_ten_lines_remember_a_fact_across_two_sessions_with_nothing_but_the_whee
     assert {"boto3", "pydantic", "palimpsest "} & {
         line.partition(" ")[0] for line in listed.splitlines()
     } == set()
-    assert list(python.parents[1].glob("lib/*/site-packages/palimpsest_client/py.typed"))
+    (packages,) = python.parents[1].glob("lib/*/site-packages")
+    assert (packages / "palimpsest_client" / "py.typed").exists()
+    bytes_of_code = sum(file.stat().st_size for file in packages.rglob("*") if file.is_file())
+    assert bytes_of_code < MOST_BYTES  # with the bytecode that the program's imports wrote
+    loaded = set(run(python, "-c", LOADED).split())
+    assert {"palimpsest_client", "httpx2"} <= loaded
+    assert not loaded & UNUSED

@@ -69,6 +69,26 @@ def test_an_answer_that_is_none_is_repaired_once(call: Client, openai_api: OpenA
     assert compactions(call)[0]["summary"] == SUMMARY
 
 
+def test_a_job_shows_what_the_model_was_sent_and_said_where_the_tenant_wants_it(
+    call: Client, openai_api: OpenAIApi
+) -> None:
+    job = call.overflow("s", about="chairs")
+    call.job(job)
+    path = f"/v1/jobs/{job}/calls"
+    assert call("GET", path).json == {"kept": False, "calls": [], "next_cursor": None}
+    assert call("PUT", "/v1/settings", {"keep_model_calls": True}).status == 200
+    assert call("GET", path).json["calls"] == []
+    openai_api.script(Step(body=b"<html>"))
+    job = call.overflow("t", about="chairs")
+    call.job(job)
+    failed, answered = call("GET", f"/v1/jobs/{job}/calls").json["calls"]
+    assert (failed["answer"], failed["error"]) == (None, "model_output_invalid")
+    assert "chairs" in failed["text"]
+    assert (answered["answer"], answered["model"]) == (SUMMARY, MODEL)
+    assert call("DELETE", "/v1/sessions/t", query={"wait": 20}).status in (200, 202)
+    assert call("GET", f"/v1/jobs/{job}/calls").json["calls"] == []
+
+
 def test_a_model_that_stays_away_fails_the_job_and_nothing_else_until_it_is_driven_again(
     call: Client, stack: Stack, openai_api: OpenAIApi
 ) -> None:

@@ -43,8 +43,8 @@ def tokens(*keys: dict[str, Any]) -> AuthorizeTokens:
 def authorizing(monkeypatch: pytest.MonkeyPatch, use_case: AuthorizeTokens) -> Any:
     """The function that authorizes calls, with this use case."""
     module, refusals = load("authorize"), Refusals(20, FakeClock())
-    monkeypatch.setattr(module.engines, "authorizer", lambda: use_case)
-    monkeypatch.setattr(module.engines, "refusals", lambda: refusals)
+    monkeypatch.setattr(module.callers, "authorizer", lambda: use_case)
+    monkeypatch.setattr(module.callers, "refusals", lambda: refusals)
     return module
 
 

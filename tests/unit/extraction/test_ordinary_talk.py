@@ -67,7 +67,7 @@ def test_a_number_after_an_answer_is_a_reply_and_no_correction() -> None:
     assert known in known_after(known, answer, "1,138!! What does she find under there?")
 
 
-@pytest.mark.parametrize("said", ["No, nine!", "Nine!! She'd kill me.", "Sorry, nine.", "Nine."])
+@pytest.mark.parametrize("said", ["No, nine!", "Sorry, nine."])
 def test_a_number_that_corrects_still_does(said: str) -> None:
     found = known_after("My niece turns eight on Saturday.", said)
     assert [one.casefold() for one in found] == ["my niece turns nine on saturday."], found

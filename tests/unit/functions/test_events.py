@@ -120,9 +120,9 @@ def test_authorize_answers_its_samples(sample: Path, monkeypatch: pytest.MonkeyP
         ApiKey(key_id("pal_" + "EXAMPLE-" * 5 + "KEY"), "acme", frozenset({"read"}))
     )
     monkeypatch.setattr(
-        module.engines, "authorizer", lambda: Authorize(service.tenants, service.clock)
+        module.callers, "authorizer", lambda: Authorize(service.tenants, service.clock)
     )
-    monkeypatch.setattr(module.engines, "refusals", lambda: Refusals(1, service.clock))
+    monkeypatch.setattr(module.callers, "refusals", lambda: Refusals(1, service.clock))
     known = {"tenant": "acme", "scopes": "read", "key_id": key_id("pal_" + "EXAMPLE-" * 5 + "KEY")}
     assert answer_to(module, sample)["context"] == (
         known if sample.stem == "key" else {"refused": "unauthenticated"}

@@ -5,7 +5,8 @@ import { forceCollide, forceLink, forceManyBody, forceSimulation, forceX, forceY
 const TICKS = 300;
 const ROUND = 26; // room for a node's circle, in units of the drawing
 const NAME = 3.2; // more room for each letter of its name
-const LENGTH = 120;
+const LENGTH = 165; // of an edge with a label
+const BARE = 150; // of one to a preference, so that it lies beyond the labels of others
 const MARGIN = 48;
 const SHORT = 26;
 
@@ -26,10 +27,10 @@ export function layout(nodes, edges) {
     .filter((edge) => known.has(edge.from) && known.has(edge.to))
     .map((edge) => ({ ...edge, source: edge.from, target: edge.to }));
   forceSimulation(placed)
-    .force("link", forceLink(links).id((node) => node.id).distance(LENGTH))
-    .force("charge", forceManyBody().strength(-900))
+    .force("link", forceLink(links).id((node) => node.id).distance((edge) => (edge.type === "PREFERS" ? BARE : LENGTH)))
+    .force("charge", forceManyBody().strength(-1100))
     .force("x", forceX().strength(0.05))
-    .force("y", forceY().strength(0.12))
+    .force("y", forceY().strength(0.14))
     .force("room", forceCollide((node) => ROUND + (NAME * short(node.shown).length) / 2))
     .stop()
     .tick(TICKS);

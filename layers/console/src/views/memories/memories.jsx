@@ -35,7 +35,7 @@ const columns = (open, toggle) => [
   },
   { name: "Type", by: (memory) => memory.type, cell: (memory) => <Badge>{memory.type}</Badge> },
   { name: "Topic", by: (memory) => memory.topic_key, cell: (memory) => memory.topic_key && <Topic>{memory.topic_key}</Topic> },
-  { name: "About", by: (memory) => memory.subject, cell: (memory) => <span dir="auto">{memory.subject ?? "–"}</span> },
+  { name: "About", by: (memory) => memory.subject, cell: (memory) => memory.subject && <span dir="auto">{memory.subject}</span> },
   { name: "State", by: stateOf, cell: (memory) => <><Badge>{stateOf(memory)}</Badge>{memory.rests_on_changed && <> <Badge hue="yellow">rests on a change</Badge></>}</> },
   {
     name: "Importance", number: true, by: (memory) => memory.importance,

@@ -16,13 +16,7 @@ from palimpsest.extraction.chunk import Chunk
 from palimpsest.extraction.finding import Finding
 from palimpsest.extraction.relating import Related, related
 from palimpsest.memory.ended import EndOfTopic
-from palimpsest.memory.meaning.corrections import (
-    Correction,
-    corrected,
-    correction_of,
-    is_bare_value,
-    is_signal,
-)
+from palimpsest.memory.meaning.corrections import Correction, corrected, correction_of
 from palimpsest.memory.meaning.ends import End, ends_of, is_ended
 from palimpsest.memory.meaning.frames import (
     contrasted,
@@ -34,13 +28,13 @@ from palimpsest.memory.meaning.frames import (
 )
 from palimpsest.memory.meaning.reading import naming
 from palimpsest.memory.meaning.slots import MOST_NAMED, says_the_same_of, singular, slot_of
+from palimpsest.memory.names import unlabelled
 from palimpsest.memory.record import GRAPH, Order, Record, record_id
 from palimpsest.memory.statements import Statement, topic_of_edits
 from palimpsest.memory.times import moment_of
 from palimpsest.text.sentences import is_question
 
 MOST_ENDED = 4  # most records that one statement ends
-MOST_BESIDES = 3  # characters beside a value that is a whole message
 ALLERGY = "allergy_"
 MOST_ENDS = 12  # of one step
 Known = Callable[[], Sequence[Record]]
@@ -222,8 +216,8 @@ def _order(statement: Statement, rank: int) -> Order:
 
 
 def _ends(finding: Finding, statement: Statement, rank: int, state: _Known) -> bool:
-    """Return whether the statement says that something ended, and a known record ends by it."""
-    said = _unlabelled(finding.content, statement)
+    """Return whether the statement says that something ended, and thereby ends a known record."""
+    said = unlabelled(finding.content, statement.subject)
     found = ends_of(said) if statement.type in ("fact", "event") else ()
     if not found:
         return False
@@ -243,18 +237,14 @@ def _ended_here(found: Sequence[End], statement: Statement, state: _Known) -> tu
     places = [
         place
         for place, (_, other, _) in enumerate(state.statements)
-        if other.topic_key != (statement.topic_key or "")
-        and is_ended(_draft(other), found)
-        and set(found).isdisjoint(ends_of(other.content))
+        if other.topic_key != (statement.topic_key or "") and is_ended(_draft(other), found)
     ][-MOST_ENDED:]
     return places, len(places)
 
 
 def _is_ended(record: Record, found: Sequence[End], statement: Statement, order: Order) -> bool:
     is_other_topic = record.topic_key is None or record.topic_key != statement.topic_key
-    if not is_other_topic or record.order >= order or not is_ended(record, found):
-        return False
-    return set(found).isdisjoint(ends_of(record.content))  # else it says the same
+    return is_other_topic and record.order < order and is_ended(record, found)
 
 
 def _draft(statement: Statement) -> Record:
@@ -276,9 +266,11 @@ def _corrects(
     finding: Finding, statement: Statement, rank: int, chunk: Chunk, state: _Known
 ) -> bool:
     """Return whether the statement corrects another one. If so, the other one is corrected."""
-    found = correction_of(_unlabelled(finding.content, statement))
+    found = correction_of(unlabelled(finding.content, statement.subject))
     seq = max(finding.seqs)
-    if found is None or (found.old is None and not _may_correct(finding, found, seq, chunk)):
+    if found is None or (found.old is None and not found.is_meant and _asked(seq, chunk)):
+        return False
+    if found.is_bare and not _follows_its_speaker(seq, chunk):
         return False
     for place in _likely_places(found, seq, chunk, state):
         other_finding, other, its_rank = state.statements[place]
@@ -295,37 +287,6 @@ def _corrects(
             state.statements.append((replace(finding, content=content), right, rank))
             return True
     return False
-
-
-def _may_correct(finding: Finding, found: Correction, seq: int, chunk: Chunk) -> bool:
-    """Return whether a correction that does not say what was wrong corrects something.
-
-    After a question of its own message it says what was asked. Without a word that corrects
-    ("Seven."), it does not answer a question, and its message begins with it or with such a word. A
-    longer message that begins with a number after the assistant's rather speaks of what the
-    assistant said.
-    """
-    heard = _heard(chunk)
-    said = text_of(heard[seq].chat).strip()
-    own = (finding.quote or finding.content).strip()
-    before, is_there, after = said.partition(own)
-    before = before.strip()
-    if found.is_meant or before.endswith("?"):
-        return not before.endswith("?")
-    if not is_there or _asked(seq, chunk):
-        return False
-    if before:
-        return is_signal(before)
-    is_reply = is_bare_value(own) and len(after) > MOST_BESIDES
-    earlier = [one for one in heard if one < seq]
-    return not is_reply or not earlier or heard[max(earlier)].role == "user"
-
-
-def _unlabelled(content: str, statement: Statement) -> str:
-    """Return a content without the name of its speaker before it."""
-    label, mark, said = content.partition(": ")
-    is_speaker = bool(mark) and label.casefold() == (statement.speaker or "").casefold()
-    return said if is_speaker else content
 
 
 def _changes(finding: Finding, statement: Statement, rank: int, state: _Known) -> bool:
@@ -345,7 +306,7 @@ def _changes(finding: Finding, statement: Statement, rank: int, state: _Known) -
                 state.statements[place] = (says, right, its_rank)
                 return True
         if (record := _meant_record(change, statement, rank, state)) is not None:
-            content = change(record.content) or record.content
+            content = _changed(change, record, statement) or record.content
             right = _version(statement, record, content)
             state.statements.append((replace(finding, content=content), right, rank))
             return True
@@ -362,7 +323,7 @@ def _new_contents(statement: Statement) -> Sequence[Change]:
     """Return the ways in which a statement may change another one."""
     if statement.type not in ("fact", "event"):
         return ()
-    text = _unlabelled(statement.content, statement)
+    text = unlabelled(statement.content, statement.subject)
     ways: list[Change] = [partial(contrasted, by=each) for each in contrasts_of(text)]
     move = move_of(text) if may_move(text) else None
     return [*ways, partial(moved, by=move)] if move is not None else ways
@@ -371,8 +332,11 @@ def _new_contents(statement: Statement) -> Sequence[Change]:
 def _changed(change: Change, other: Record, statement: Statement) -> str | None:
     if other.type == "instruction" or is_preference(other.topic_key):
         return None
-    is_same = other.topic_key is not None and other.topic_key == statement.topic_key
-    return None if is_same else change(other.content)
+    if other.topic_key is not None and other.topic_key == statement.topic_key:
+        return None
+    said = unlabelled(other.content, other.subject)
+    changed = change(said)
+    return None if changed is None else other.content.removesuffix(said) + changed
 
 
 def is_preference(topic: str | None) -> bool:
@@ -461,6 +425,13 @@ def _asked(seq: int, chunk: Chunk) -> bool:
     if not earlier or heard[earlier[-1]].role == "user":
         return False
     return is_question(text_of(heard[earlier[-1]].chat).rstrip())
+
+
+def _follows_its_speaker(seq: int, chunk: Chunk) -> bool:
+    """Return whether the message right before is the user's too."""
+    heard = _heard(chunk)
+    earlier = [one for one in sorted(heard) if one < seq]
+    return bool(earlier) and heard[earlier[-1]].role == "user"
 
 
 def _version(statement: Statement, record: Record, content: str) -> Statement:

@@ -66,6 +66,11 @@ def about(name: str, content: str) -> str:
     return name + content[match.end() :] if match else f"{name}: {content}"
 
 
+def unlabelled(content: str, name: str | None) -> str:
+    """Return the content of another person's statement without the label that `about` gave it."""
+    return content.removeprefix(f"{name}: ") if name else content
+
+
 @cache
 def _the_user() -> re.Pattern[str]:
     return re.compile(rf"(?i:{'|'.join(entries(PACKAGE, 'the_user'))})(?=['’\s])")

@@ -23,6 +23,7 @@ years.
 """
 
 MOST_READ = 8_000  # characters of a text in which dates are looked for
+_OF_ANOTHER = re.compile(r"\s+(?:of|vom|des|du)\b")
 _SAID_ALREADY = re.compile(r"\s*[(\uff08][^)\uff09]{,40}\d")
 
 
@@ -87,6 +88,8 @@ def _all(lower: str, at: date) -> Iterator[Dated]:
     likely = date_words().relative.likely(lower)
     dates = chain(_fixed(lower, likely), _counted(lower, likely), _weekdays(lower, at, likely))
     for match, unit, offset in dates:
+        if _OF_ANOTHER.match(lower, match.end()):
+            continue  # "the last week of April" is counted from another time
         label = _label(unit, offset, at)
         if label is not None:
             yield Dated(match.start(), match.end(), label, (offset > 0) - (offset < 0))

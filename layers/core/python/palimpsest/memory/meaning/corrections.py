@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
 
-from palimpsest.memory.meaning.frames import values_of
+from palimpsest.memory.meaning.fitting import in_a_label, is_short
 from palimpsest.memory.meaning.reading import (
     PACKAGE,
     after,
@@ -26,6 +26,7 @@ from palimpsest.text.folding import folded
 from palimpsest.text.word_files import entries
 
 MOST_WORDS = 4  # of a value that is corrected
+MOST_TAILED = 8  # words of a statement whose last words are corrected
 FEW_WORDS = 3  # of a correction that only a word such as "sorry" marks
 ALIKE, CLEARLY_ALIKE = 0.7, 0.8  # how alike two spellings of one word must be
 LEAST_WORD = 4  # letters of a word that can be misspelled
@@ -43,12 +44,13 @@ _ENDS = " \t.!,;:-–—()\"'”“„"
 @dataclass(frozen=True, slots=True)
 class Correction:
     """A correction: a new value, and the old value if the user named it. `is_meant` is true if the
-    words are certainly a correction.
+    words are certainly a correction, `is_bare` if they are a value alone.
     """
 
     new: str
     old: str | None = None
     is_meant: bool = True
+    is_bare: bool = False
 
 
 @lru_cache(maxsize=256)
@@ -125,8 +127,8 @@ def correction_of(text: str) -> Correction | None:
     if starred:
         new = (starred["new"] or starred["other"]).split(",")[0]
         return Correction(new.strip(_ENDS), is_meant=False)
-    if is_bare_value(text):
-        return Correction(text.strip(_ENDS), is_meant=False)
+    if _is_bare_value(text):
+        return Correction(text.strip(_ENDS), is_meant=False, is_bare=True)
     if not may_correct(text) or text.count(" ") >= 3 * MOST_WORDS or "?" in text:
         return _spelled(text)
     return _with_signals(text)
@@ -146,7 +148,7 @@ def _with_signals(text: str) -> Correction | None:
                 return made
     rest = _last_signals().sub("", marked).strip(_ENDS)
     rest = _without_excuses(after(_weak(), rest))
-    is_marked = rest != said or left is not None
+    is_marked = rest != said.strip(_ENDS) or left is not None
     if is_marked and _is_short_value(rest):
         return Correction(rest, is_meant=_strong().match(text.strip()) is not None)
     return _at_the_end(text, said)
@@ -164,7 +166,7 @@ def _bare_value() -> re.Pattern[str]:
     )
 
 
-def is_bare_value(text: str) -> bool:
+def _is_bare_value(text: str) -> bool:
     """Return whether the text is only a day, a time or a number. Right after a statement with
     another such value, it is a correction.
     """
@@ -279,32 +281,11 @@ def _correction(match: re.Match[str]) -> Correction | None:
     new = _signal().sub(" ", new).strip(_ENDS) or new
     said = (groups.get("old") or "").strip(_ENDS)
     old = _last_signals().sub("", said).strip(_ENDS) or said or None
-    if not _is_value(new) or new.startswith("I ") or _is_one_thing(match):
-        return None
-    if old is not None and not _is_replaceable(old, new):
+    if not _is_value(new) or (old is not None and is_signal(old)):
         return None
     if old is not None and _is_dated(old) and not _is_dated(after(_weak(), new)):
         return None
     return Correction(new, old)
-
-
-def _is_one_thing(match: re.Match[str]) -> bool:
-    """Return whether nothing stands between the two values, so that they are one: "not flat white".
-    Days, numbers and names need nothing between them.
-    """
-    groups = match.groupdict()
-    old, new = groups.get("old") or "", groups["new"]
-    between = match.string[match.end("old") : match.start("new")] if old else "-"
-    return between == " " and not values_of(new) and not new[:1].isupper()
-
-
-def _is_replaceable(old: str, new: str) -> bool:
-    """Return whether the new value can stand for the old one. The old one names something, and both
-    are days, times or numbers, or neither is.
-    """
-    if is_signal(old) or all(word in function_words() for word in words(old)):
-        return False
-    return bool(values_of(old)) == bool(values_of(new))
 
 
 def _is_value(text: str) -> bool:
@@ -338,12 +319,46 @@ def corrected(content: str, by: Correction) -> str | None:
     new = after(_glue(), by.new).strip(_ENDS)
     if not new:
         return None
-    place = _place_of(content, by.old) if by.old else _likely_place(content, new, by)
-    if place is None:
+    if by.old:
+        return _contrasted(content, by.new.strip(_ENDS), by.old)
+    place = _likely_place(content, new, by) if is_short(content) else None
+    return None if place is None else _put(content, place, new)
+
+
+def _contrasted(content: str, new: str, old: str) -> str | None:
+    """Return the content with the new value in place of the old one, both with their prepositions
+    or both without.
+    """
+    if not are_alike_in_form(new, old):
+        return None
+    bare_new, bare_old = after(_glue(), new).strip(_ENDS), after(_glue(), old).strip(_ENDS)
+    pairs = [(old, new)] if bare_new != new and bare_old != old else []
+    for before, value in (*pairs, (bare_old, bare_new), (old, bare_new)):
+        place = _place_of(content, before) if before else None
+        if place is not None:
+            return _put(content, place, value)
+    return None
+
+
+def _put(content: str, place: tuple[int, int], new: str) -> str | None:
+    """Return the content with the new value in this place, or None if this changes nothing."""
+    if in_a_label(content, place):
         return None
     start, end = place
     result = content[:start] + new + content[end:]
     return None if folded(result) == folded(content) else result
+
+
+def are_alike_in_form(new: str, old: str) -> bool:
+    """Return whether two values are both names, both numbers or days, or both other words."""
+    return _form(after(_glue(), new)) == _form(after(_glue(), old))
+
+
+def _form(value: str) -> str:
+    first, *_ = value.split() or [""]
+    if _number().match(first):
+        return "number"
+    return "name" if first[:1].isupper() else "words"
 
 
 def _place_of(content: str, old: str) -> tuple[int, int] | None:
@@ -428,20 +443,29 @@ def _misspelled(tokens: list[re.Match[str]], new: str) -> tuple[int, int] | None
     return best[1].span() if best[0] >= least else None
 
 
+def _is_name(text: str) -> bool:
+    """Return whether a value may be a name: it begins with a capital, and not with a number or a
+    function word.
+    """
+    first = text.split(maxsplit=1)[0]
+    is_word = first.casefold() in function_words() or _number().match(first) is not None
+    return first[0].isupper() and not is_word
+
+
 def _value(content: str, new: str) -> tuple[int, int] | None:
     slot = slot_of(content)
-    if slot is None or not new[0].isupper():
+    if slot is None or not _is_name(new):
         return None
     return _place_of(content, slot.text)
 
 
 def _names(tokens: list[re.Match[str]], new: str) -> tuple[int, int] | None:
     """Return the last run of capitalized words. The first word of the content does not count."""
-    if not new[0].isupper() or _number().match(new.split(maxsplit=1)[0]):
+    if not _is_name(new):
         return None
     run: list[re.Match[str]] = []
     for token in reversed(tokens[1:]):
-        if token[0][0].isupper() and token[0] != "I":
+        if _is_name(token[0]):
             run.insert(0, token)
         elif run:
             break
@@ -457,7 +481,7 @@ _COPULA = re.compile(
 def _tail(content: str, new: str) -> tuple[int, int] | None:
     """Return the value after a verb such as "is", if it has as many words as the new value."""
     found = _COPULA.match(content)
-    if found is None or new[0].isupper():
+    if found is None or new[0].isupper() or content.count(" ") >= MOST_TAILED:
         return None
     tail = after(_glue(), found["tail"])
     if len(tail.split()) != len(new.split()) or _names_nothing(new):

@@ -44,8 +44,7 @@ _PRONOUNS = frozenset(
     {"it", "that", "this", "them", "those", "him", "her", "das", "es", "ihn", "lo"}
 )
 LONGEST = 12  # words that name something: a longer record says more than what ends
-MAINLY = 0.2  # of a record's words, if what ends is not among its first words
-ONES = frozenset({"one", "ones", "two", "both"})  # alone they name nothing
+FEW, LEAST_SHARE = 7, 0.4  # of more words, so many in one clause
 PLAINLY = 0.6  # of a record's words, where a denial says nothing of a change
 USER: Final = frozenset({"", "user"})
 OF_WHOLE: Final = frozenset({"died", "thing", "denial"})
@@ -123,6 +122,11 @@ def _has_needed(number: int, said: str) -> bool:
 def _unreal() -> re.Pattern[str]:
     phrases = [phrase for file in word_files(PACKAGE).values() for phrase in file.get("unreal", ())]
     return compiled_lower(rf"\b(?:{'|'.join(phrases)})\b")
+
+
+@cache
+def _number() -> re.Pattern[str]:
+    return compiled("{number_words}")
 
 
 def _never(clause: str) -> bool:
@@ -212,8 +216,9 @@ def _ends_of(clause: str, before: str, numbers: Sequence[int]) -> list[End]:
         groups = match.groupdict()
         named = " ".join(groups.get(group) or "" for group in GROUPS).strip()
         meant = naming(before if _PRONOUN.match(named) else named)
-        if (meant and ONES.issuperset(meant)) or named.startswith("off "):
-            continue  # "we sold one", "I dropped off my laptop"
+        if named.startswith("off "):
+            continue  # "I dropped off my laptop"
+        meant = () if all(map(_number().fullmatch, meant)) else meant
         end = End(cue.kind, cue.about, meant, named)
         ends += [end] if end.words or end.about else []
         shorter = naming(_without_tail(named)) if cue.kind in MAY_HAVE_A_TAIL else ()
@@ -245,7 +250,14 @@ def _matches(text: str, numbers: Sequence[int]) -> Iterator[tuple[_Cue, re.Match
 
 def is_ended(record: Record, by: Sequence[End]) -> bool:
     """Return whether one of these ends is the end of the record."""
-    return any(_ends(end, record) for end in by)
+    return any(_ends(end, record) and not _says_so(record, end) for end in by)
+
+
+def _says_so(record: Record, end: End) -> bool:
+    """Return whether a record itself says that the thing has ended."""
+    return end.kind != "lifted" and any(
+        not set(end.words).isdisjoint(each.words) for each in ends_of(record.content)
+    )
 
 
 def _ends(end: End, record: Record) -> bool:
@@ -260,14 +272,26 @@ def _ends(end: End, record: Record) -> bool:
         return False
     if not all(is_meant_by(word, named) for word in end.words):
         return _denies_value(end, record)
-    share = sum(is_meant_by(word, end.words) for word in named) / len(named)
+    return _share_of_record(end, record, named) >= (PLAINLY if end.kind == "plain" else LEAST_SHARE)
+
+
+def _share_of_record(end: End, record: Record, named: Sequence[str]) -> float:
+    """Return which share of a record's words the end names. A short record that has all words of a
+    clear end counts in full, a long one by its clauses.
+    """
     if end.kind == "plain":
-        return share >= PLAINLY
-    return share >= MAINLY or all(is_meant_by(word, named[:MOST_SAID]) for word in end.words)
+        return _share(named, end)
+    if len(named) <= FEW:
+        return 1.0
+    return max(_share(naming(part), end) for part in clauses(record.content))
+
+
+def _share(named: Sequence[str], end: End) -> float:
+    """Return which share of the words the end names."""
+    return sum(is_meant_by(word, end.words) for word in named) / max(1, len(named))
 
 
 _WORD = re.compile(r"\w+")
-_GOES = re.compile(r"(?i)\b(?:i|we|you|they|to) leave\b|\bsick of\b")  # it names no absence
 
 
 def _is_of_kind(end: End, topic: str, content: str) -> bool:
@@ -298,8 +322,6 @@ def _is_about(end: End, topic: str, record: Record) -> bool:
     if topic in TOPICS.get(end.about, ()):
         return (record.subject or "") in USER or end.about == "partner"
     if end.about not in OF_A_CLASS or record.type == "instruction" or not is_own(record):
-        return False
-    if _GOES.search(record.content):
         return False
     return any(end.about in classes(word) for word in naming(record.content)[:MOST_SAID])
 

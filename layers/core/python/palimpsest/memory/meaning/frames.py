@@ -5,39 +5,39 @@ that give a thing a new value.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
 
 from palimpsest.memory.meaning.ends import is_unreal
+from palimpsest.memory.meaning.fitting import (
+    LEAST_NAMED,
+    LEAST_SHARED,
+    count_the_same,
+    in_a_label,
+    is_about,
+)
 from palimpsest.memory.meaning.reading import (
     PACKAGE,
     compiled,
     is_alike,
     is_meant_by,
     naming,
-    shared,
     spoken,
 )
-from palimpsest.text.analyser import function_words, words
+from palimpsest.memory.times import tense_of
+from palimpsest.text.analyser import words
 from palimpsest.text.folding import folded
-from palimpsest.text.language import language_of
 from palimpsest.text.sentences import is_question
 from palimpsest.text.triggers import lowered, word_set
 from palimpsest.text.word_files import filled_words
 
 MOST = 300  # characters of a sentence that is read
-SPANISH = "es"
 SHORT = 7  # most blanks of a text that only dates a thing
 ALIKE = 0.8  # of two spellings of one name
 MOST_OLD = 4  # words of a value that is denied
 MOST_THINGS = 3  # words after "my" that may name what has the value
-SAYS_ONE_THING = 4  # most words that name something in a content that says only one thing
-LEAST_NEAR = 0.34  # of the words of a clause that must be of the thing that changes
-_BREAK = re.compile(
-    r"[,;:.!?()\u2013\u2014]+(?:\s|$)|\s[(\u2013\u2014-]|\s(?:and|und|et|y|but|aber)\s"
-)
 _PLAIN = re.compile(
     r"(?i)^\W*(?:my|our|mein\w*|unser\w*|mon|ma|notre|mi|nuestr\w+) .{2,40}"
     r" (?:is|are|ist|sind|est|es)\b"
@@ -48,10 +48,17 @@ _ENDS = " \t.!,;:-()\"'"
 
 @dataclass(frozen=True, slots=True)
 class Value:
+    """A value in a text, and the text after it."""
+
     shape: str
     start: int
     end: int
     text: str
+    after: str = ""
+
+    @property
+    def place(self) -> tuple[int, int]:
+        return self.start, self.end
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +131,7 @@ def _marks() -> frozenset[str]:
 def values_of(text: str) -> list[Value]:
     """Return the days, times and numbers in a text."""
     return [
-        Value(found.lastgroup or "", found.start(), found.end(), found[0])
+        Value(found.lastgroup or "", found.start(), found.end(), found[0], text[found.end() :])
         for found in _value().finditer(text)
     ]
 
@@ -255,14 +262,8 @@ def _things(text: str, *, is_marked: bool) -> Iterator[tuple[str, ...]]:
     for number, match in enumerate(found):
         is_agent = number + 1 < len(found) and _list("moves").search(match["thing"])
         phrase = tuple(_until_a_verb(match["thing"]))
-        is_time = bool(phrase) and bool(_time_noun().fullmatch(phrase[0]))
-        if phrase and not is_agent and not is_time and (match[0] or is_marked):
+        if phrase and not is_agent and (match[0] or is_marked):
             yield phrase
-
-
-@cache
-def _time_noun() -> re.Pattern[str]:
-    return compiled(f"(?:{shared('time_nouns')})s?")
 
 
 def _until_a_verb(thing: str) -> Iterator[str]:
@@ -277,35 +278,24 @@ def moved(content: str, by: Move) -> str | None:
     """Return the content with the new values in the places of its own. Return None if it is about
     another thing, or has no such values, or already has the new ones.
     """
-    own = values_of(content[:MOST])
+    own = [each for each in values_of(content[:MOST]) if not in_a_label(content, each.place)]
     named = _named(_without(content[:MOST], own))
     if not own or not named or not _is_of(by, named):
         return None
+    if by.is_marked and tense_of(content) == "past":
+        return None
     if not all(_has(content, old) for old in by.denied):
         return None
-    about = {word for thing in by.things for word in thing} | set(by.named)
     result, changes = content, 0
     for value in reversed(own):
         new = _new_value(value, own, by)
-        is_new = new is not None and folded(new) != folded(value.text)
-        if new is not None and is_new and _is_near(content, value.start, value.end, about):
-            result = result[: value.start] + new + result[value.end :]
+        if new is None or folded(new.text) == folded(value.text):
+            continue
+        least = LEAST_NAMED if by.denied else LEAST_SHARED
+        if fits(new, value, content) and is_about(by.named, content, value.place, least=least):
+            result = result[: value.start] + new.text + result[value.end :]
             changes += 1
     return result if changes else None
-
-
-def _is_near(content: str, start: int, end: int, about: Collection[str]) -> bool:
-    """Return whether the clause around a place of a content is about what these words name. A short
-    content has only one thing to say.
-    """
-    if len(naming(content)) <= SAYS_ONE_THING:
-        return True
-    begin = max((found.end() for found in _BREAK.finditer(content, 0, start)), default=0)
-    after = _BREAK.search(content, end)
-    clause = f"{content[begin:start]} {content[end : after.start() if after else len(content)]}"
-    named, others = naming(clause), list(about)
-    near = sum(is_meant_by(word, others) for word in named)
-    return near > 0 and near >= LEAST_NEAR * len(named)
 
 
 def _named(text: str) -> Sequence[str]:
@@ -364,15 +354,21 @@ def dates_a_thing(text: str) -> bool:
 _COMPOUNDS = ("termin", "flug", "budget", "frist", "treffen", "nummer", "preis", "miete", "prufung")
 
 
-def _new_value(value: Value, own: Sequence[Value], by: Move) -> str | None:
+def fits(new: Value, old: Value, content: str) -> bool:
+    """Return whether a new value of the same shape can replace a value of the content."""
+    is_number = new.shape == "number"
+    return not is_number or count_the_same(new.text, new.after, old.text, content[old.end :])
+
+
+def _new_value(value: Value, own: Sequence[Value], by: Move) -> Value | None:
     """Return the new value that replaces this one. There is one only if each side has a single
     value of this shape.
     """
     same = [new for new in by.values if new.shape == value.shape]
     if len(same) != 1 or sum(other.shape == value.shape for other in own) != 1:
         denied = folded(value.text) in by.denied
-        return same[0].text if denied and len(same) == 1 else None
-    return same[0].text
+        return same[0] if denied and len(same) == 1 else None
+    return same[0]
 
 
 @cache
@@ -401,8 +397,7 @@ def contrasts_of(text: str) -> tuple[Contrast, ...]:
     for match in (*_but().finditer(plain), *_contrast().finditer(plain)):
         old, given = match["old"].strip(_ENDS), _without_now(match["new"].strip(_ENDS))
         is_plain = match.re is _contrast() and _is_plain_denial(match)
-        is_denial = is_plain or _list("no_more").search(old) or _denies_a_thing(match)
-        for each in [] if is_denial else _olds(old):
+        for each in [] if is_plain or _list("no_more").search(old) else _olds(old):
             new = _counterpart(given, each)
             if new and folded(new) != folded(each):
                 left = plain.replace(each, " ").replace(new, " ")
@@ -423,29 +418,14 @@ def _is_plain_denial(match: re.Match[str]) -> bool:
     return not is_clear and not values_of(match["old"])
 
 
-def _denies_a_thing(match: re.Match[str]) -> bool:
-    """Return whether an English "no" says that there is none of a thing: "38 degrees, no wind"."""
-    mark = match.string[match.start("old") - 4 : match.start("old")].casefold()
-    old = match["old"].strip(_ENDS)
-    begins = old[:1].isupper() or any(each.start == 0 for each in values_of(old))
-    if not mark.endswith("no ") or begins:
-        return False
-    return language_of(words(match.string)) != SPANISH
-
-
 def _olds(old: str) -> list[str]:
-    """Return what may be the old value in the words after a denial: all of it, or without its first
-    words, as long as it names something.
+    """Return the possible old values in the words after a denial: all the words, and the words
+    without the first ones.
     """
     parts = old.split()
     if len(parts) > MOST_OLD + 1:
         return []
-    every = [" ".join(parts[start:]) for start in range(len(parts))]
-    return [each for each in every if values_of(each) or not _is_empty(each)]
-
-
-def _is_empty(text: str) -> bool:
-    return all(word in function_words() for word in words(text))
+    return [" ".join(parts[start:]) for start in range(len(parts))]
 
 
 def _counterpart(given: str, old: str) -> str | None:
@@ -472,10 +452,12 @@ def contrasted(content: str, by: Contrast) -> str | None:
     found = re.search(rf"(?<![\w.:]){re.escape(by.old)}(?![\w])", content, re.IGNORECASE)
     if found is None or (by.old[0].isupper() and not found[0][0].isupper()):
         return None
-    left = content[: found.start()] + " " + content[found.end() :]
-    named = naming(left)
-    is_near = any(_is_like_one(word, named) for word in by.rest)
-    is_near = is_near and _is_near(content, found.start(), found.end(), by.rest)
-    if not is_near and not (by.is_of_spelling and by.old[0].isupper()):
+    start, end = found.span()
+    is_spelled = by.is_of_spelling and by.old[0].isupper()
+    if not is_spelled and not (
+        by.rest and is_about(by.rest, content, (start, end), least=LEAST_NAMED)
+    ):
         return None
-    return content[: found.start()] + by.new + content[found.end() :]
+    if by.new[0] == content[max(0, start - 1)]:
+        start -= 1  # the sign of a currency
+    return content[:start] + by.new + content[end:]

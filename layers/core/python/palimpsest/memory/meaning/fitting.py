@@ -1,0 +1,62 @@
+"""Decides whether a new value fits into the words of a known statement. A value that fits badly
+would make the user say what nobody has said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from palimpsest.memory.meaning.reading import is_alike, is_meant_by, naming
+from palimpsest.text.analyser import function_words
+
+LEAST_SHARED = 0.5  # of the words that name something in the clause of the old value
+LEAST_NAMED = 0.1  # of them, if the old value itself is named
+MOST_WORDS = 16  # of a statement that a correction without the old value can mean
+_CLAUSE = re.compile(r"[,;.!?:)]\s|\s[(\u2013\u2014-]|[()]")
+_UNIT = re.compile(r"\s([^\W\d_]+)")
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_LABEL = re.compile(r"\((?:week of )?\d{4}(?:-\d\d){0,2}\)")
+
+
+def is_short(content: str) -> bool:
+    """Return whether a statement says so little that a bare value can only mean its one value."""
+    return content.count(" ") < MOST_WORDS
+
+
+def is_about(
+    named: Sequence[str], content: str, place: tuple[int, int], *, least: float = LEAST_SHARED
+) -> bool:
+    """Return whether the part of a content around a place is about the things in `named`: whether
+    these are at least this share of its words. Of a part that names nothing, the whole content
+    counts.
+    """
+    start, end = place
+    before, after = _LABEL.sub(" ", content[:start]), _LABEL.sub(" ", content[end:])
+    first = max((found.end() for found in _CLAUSE.finditer(before)), default=0)
+    last = _CLAUSE.search(after)
+    clause = f"{before[first:]} {after[: last.start() if last else None]}"
+    own = naming(clause) or naming(f"{before} {after}")
+    return sum(is_meant_by(word, named) for word in own) >= least * len(own)
+
+
+def count_the_same(new: str, new_in: str, old: str, old_in: str) -> bool:
+    """Return whether two numbers may count the same thing, by the words after them in `new_in` and
+    `old_in`. A year never replaces another number.
+    """
+    if (_YEAR.fullmatch(new) is None) != (_YEAR.fullmatch(old) is None):
+        return False
+    unit, known = _unit(new_in), _unit(old_in)
+    return not unit or (bool(known) and is_alike(unit, known))
+
+
+def _unit(after: str) -> str:
+    found = _UNIT.match(after)
+    word = found[1].casefold() if found else ""
+    return "" if word in function_words() else word
+
+
+def in_a_label(content: str, place: tuple[int, int]) -> bool:
+    """Return whether a place is within the date that stands after a relative date."""
+    start, end = place
+    return any(found.start() <= start and end <= found.end() for found in _LABEL.finditer(content))
