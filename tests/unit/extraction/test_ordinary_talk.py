@@ -48,7 +48,6 @@ def known_after(*said: str | tuple[str, str]) -> list[str]:
             "I get overwhelmed if they're longer than about eight points.",
             "A plan, please, no more than eight points.",
         ),
-        ("I'm looking for a laptop.", "I dropped off my laptop because of the rattling."),
         ("I have two bikes.", "We sold one! Four students came."),
         ("I leave tomorrow.", "Back at work: three church halls want a tuning."),
         ("We give about 45 bags a week.", "Six weeks no driving for Derek now."),

@@ -216,8 +216,6 @@ def _ends_of(clause: str, before: str, numbers: Sequence[int]) -> list[End]:
         groups = match.groupdict()
         named = " ".join(groups.get(group) or "" for group in GROUPS).strip()
         meant = naming(before if _PRONOUN.match(named) else named)
-        if named.startswith("off "):
-            continue  # "I dropped off my laptop"
         meant = () if all(map(_number().fullmatch, meant)) else meant
         end = End(cue.kind, cue.about, meant, named)
         ends += [end] if end.words or end.about else []
