@@ -115,6 +115,9 @@ train: setup ## Train recall's ranker on our labelled sets, and judge it on what
 	@$(PYTHON) -m benchmarks.retrieval.ranking.train $(ARGS)
 	@$(PYTHON) -m benchmarks.retrieval.ranking.answering $(ARGS)
 
+ablate: setup ## Measure recall without each signal and each constant of its order, on our labelled sets (ARGS=--write: into the results too)
+	@$(PYTHON) -m benchmarks.retrieval.ranking.ablation $(ARGS)
+
 relate: setup ## Train how new statements are related to known ones (ARGS=--judge: only judge it on what was left out)
 	@$(PYTHON) -m benchmarks.truth.relating.train $(ARGS)
 
@@ -231,5 +234,5 @@ $(DONE)/ranks: layers/runtime/ranks.py $(DONE)/dev
 	@$(PYTHON) $< $$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 	@touch $@
 
-.PHONY: help start stop reset logs sam demo setup engines test lint type imports docs audit unit infra contract adapters e2e stacks searches test-deep bench storm load train relate cost client format \
+.PHONY: help start stop reset logs sam demo setup engines test lint type imports docs audit unit infra contract adapters e2e stacks searches test-deep bench storm load train ablate relate cost client format \
 	synth api-key secrets key status sweep redrive manifest restore rollback reindex lock release fixture sbom catalogue clean

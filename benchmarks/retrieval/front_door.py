@@ -7,10 +7,12 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from palimpsest.models.tiktoken_counter import TiktokenCounter
+from palimpsest.recall.rerank import PARTIAL, RERANKER
 from palimpsest.recall.search import Mode
 from palimpsest.service.parts import Models, Stores
 from palimpsest.service.service import Service
@@ -49,7 +51,7 @@ class FrontDoor:
         """
         body = {"query": question, "k": MOST, "rerank": rerank and self._place.reranker is not None}
         answer = self("POST", f"/v1/users/{user}/recall", body)
-        while "reranker" in answer["degraded"]:
+        while {RERANKER, PARTIAL}.intersection(answer["degraded"]):
             answer = self("POST", f"/v1/users/{user}/recall", body)  # it has read more meanwhile
         assert answer["degraded"] == [], f"degraded: {answer['degraded']}"
         return self._found(answer["memories"])
@@ -74,7 +76,7 @@ def _applications(place: Place) -> tuple[Any, Any]:
     """Return the two applications. Their log goes where it costs little, because Lambda takes the
     log without using the function's CPU time.
     """
-    with contextlib.redirect_stdout(Path(os.devnull).open("w")):
+    with contextlib.redirect_stdout(_nowhere()):
         from palimpsest.api.app import HttpApp
         from palimpsest.api.operations import operations_of
     jobs, tenants, facts = LocalJobs(State()), LocalTenants(), LocalStaticFacts()
@@ -98,3 +100,9 @@ def _applications(place: Place) -> tuple[Any, Any]:
         HttpApp(lambda: service, operations_of("sessions")),
         HttpApp(lambda: service, operations_of("memories")),
     )
+
+
+@cache
+def _nowhere() -> IO[str]:
+    """A file that forgets what is written. It stays open as long as a log may write to it."""
+    return Path(os.devnull).open("w")

@@ -4,12 +4,15 @@ and over either search index.
 
 from __future__ import annotations
 
+import contextlib
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, timedelta
 from itertools import islice
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, TypeVar, cast
 
 from palimpsest.clock import FakeClock, milliseconds, stamp
 from palimpsest.conversations.drafts import Draft, numbered
@@ -27,9 +30,10 @@ from palimpsest.recall.question import RecallRequest
 from palimpsest.recall.recall import Recall, RecallResult
 from palimpsest.recall.search import Mode, SearchMemories
 from palimpsest.recall.weights import Weights
-from palimpsest.scope import Scope
+from palimpsest.scope import Scope, UserScope
 from palimpsest.search.embed import Embed
 from palimpsest.search.ports import SearchIndex
+from palimpsest_local.embedded.index import EmbeddedIndex
 from palimpsest_local.stores.memories import LocalMemories
 from palimpsest_local.stores.sessions import LocalSessions
 from palimpsest_local.stores.tenants import LocalTenants
@@ -62,6 +66,19 @@ class Found:
     is_outdated: bool
 
 
+class Unused:
+    """Memories of which no use is counted, so that no answer depends on questions asked before."""
+
+    def __init__(self, memories: Memories) -> None:
+        self._memories = memories
+
+    def count_use(self, scope: UserScope, ids: Sequence[str], *, now: int) -> None:
+        """Count nothing."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._memories, name)
+
+
 class Place:
     """Stores a labelled set, and answers its questions as each user. Time stands still, a day after
     the last message.
@@ -81,7 +98,8 @@ class Place:
         self.dataset = dataset
         last = max(session.messages[-1].timestamp for session in dataset.sessions())
         self.clock = FakeClock(last.astimezone(UTC) + timedelta(days=1))
-        self.sessions, self.memories = stores or _stores_here()
+        self.sessions, memories = stores or _stores_here()
+        self.memories = cast(Memories, Unused(memories))
         self.index = index
         self.embedder, self.reranker = embedder, reranker
         recall = Recall(
@@ -241,6 +259,16 @@ class Place:
     def _found(self, one: FoundMemory) -> Found:
         messages = self.names(one.source.session, one.source.seqs)
         return Found(messages, one.record is not None, one.outdated_by is not None)
+
+
+@contextlib.contextmanager
+def filled(dataset: Dataset, *, embedder: Embedder, reranker: Reranker) -> Iterator[Place]:
+    """A place that holds the set in an embedded index."""
+    with tempfile.TemporaryDirectory() as folder:
+        index = EmbeddedIndex(Path(folder) / "index.sqlite", space=embedder.space)
+        place = Place(dataset, index=index, embedder=embedder, reranker=reranker)
+        place.store(settle=lambda: None)
+        yield place
 
 
 def _stores_here() -> tuple[Sessions, Memories]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,16 +15,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
-from palimpsest.models.ports import Embedder, Reranker
 from palimpsest.recall.answerable import SIGNS, Sign
 from palimpsest.recall.ranker import LinearRanker, likelihood, linear_of
-from palimpsest_local.embedded.index import EmbeddedIndex
 
 from benchmarks import report
 from benchmarks.report import Cell, Table, for_terminal
 from benchmarks.retrieval import quality
-from benchmarks.retrieval.labelled.dataset import OUR_SETS, Dataset, load
-from benchmarks.retrieval.place import Place
+from benchmarks.retrieval.labelled.dataset import OUR_SETS, load
+from benchmarks.retrieval.place import Place, filled
 from benchmarks.retrieval.ranking.train import FOLDS, fitted, rounded
 
 WRITTEN = Path("layers/core/python/palimpsest/recall/answerable.json")
@@ -62,25 +59,22 @@ class Judged:
     likelihood: float
 
 
-def whether(dataset: Dataset, *, embedder: Embedder, reranker: Reranker) -> Iterator[Whether]:
+def whether(place: Place) -> Iterator[Whether]:
     """Ask every question of its user, and some of another user."""
-    with tempfile.TemporaryDirectory() as folder:
-        index = EmbeddedIndex(Path(folder) / "index.sqlite", space=embedder.space)
-        place = Place(dataset, index=index, embedder=embedder, reranker=reranker)
-        place.store(settle=lambda: None)
+    dataset = place.dataset
 
-        def asked(user: str, question: str, kind: Answered) -> Whether:
-            trace = place.recalled(user, question).trace or {}
-            return Whether(dataset.name, user, kind, trace["answerable"]["signs"])
+    def asked(user: str, question: str, kind: Answered) -> Whether:
+        trace = place.recalled(user, question).trace or {}
+        return Whether(dataset.name, user, kind, trace["answerable"]["signs"])
 
-        users = dataset.users()
-        for number, each in enumerate(dataset.questions):
-            kind: Answered = "answered" if each.evidence else "unanswered"
-            yield asked(each.user, each.question, kind)
-            if kind == "answered" and number % ELSEWHERE == 0 and len(users) > 1:
-                other = users[(users.index(each.user) + 1 + number) % len(users)]
-                if other != each.user:
-                    yield asked(other, each.question, "elsewhere")
+    users = dataset.users()
+    for number, each in enumerate(dataset.questions):
+        kind: Answered = "answered" if each.evidence else "unanswered"
+        yield asked(each.user, each.question, kind)
+        if kind == "answered" and number % ELSEWHERE == 0 and len(users) > 1:
+            other = users[(users.index(each.user) + 1 + number) % len(users)]
+            if other != each.user:
+                yield asked(other, each.question, "elsewhere")
 
 
 def train(questions: Sequence[Whether]) -> dict[str, Any]:
@@ -210,11 +204,10 @@ def main() -> None:
     embedder, reranker = quality.embedder(), quality.reranker()
     if embedder is None or reranker is None:
         raise SystemExit("The built-in models could not be installed.")
-    questions = [
-        question
-        for path in told.sets or OUR_SETS
-        for question in whether(load(path), embedder=embedder, reranker=reranker)
-    ]
+    questions: list[Whether] = []
+    for path in told.sets or OUR_SETS:
+        with filled(load(path), embedder=embedder, reranker=reranker) as place:
+            questions += whether(place)
     if not told.judge:
         WRITTEN.write_text(json.dumps(stored(questions), indent=1) + "\n")
     tables = [curve(questions), reliability(questions)]

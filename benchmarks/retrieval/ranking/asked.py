@@ -4,19 +4,15 @@ on.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from palimpsest.models.ports import Embedder, Reranker
+from palimpsest.recall.rerank import FIRST
 from palimpsest.recall.signals import READ, Signal, read_signals
-from palimpsest_local.embedded.index import EmbeddedIndex
 
-from benchmarks.retrieval.labelled.dataset import Dataset
 from benchmarks.retrieval.place import Place
 
-EVERY = 100  # texts that the reranker reads: all candidates
+EVERY = 2 * FIRST  # texts that the reranker reads: another ranker has other texts among the first
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,28 +42,25 @@ class AskedQuestion:
         return not self.evidence.isdisjoint(candidate.messages)
 
 
-def asked(dataset: Dataset, *, embedder: Embedder, reranker: Reranker) -> Iterator[AskedQuestion]:
-    """Ask every question that has an answer, of an embedded index that holds the set."""
-    with tempfile.TemporaryDirectory() as folder:
-        index = EmbeddedIndex(Path(folder) / "index.sqlite", space=embedder.space)
-        place = Place(dataset, index=index, embedder=embedder, reranker=reranker)
-        place.store(settle=lambda: None)
-        for question in dataset.questions:
-            if question.evidence:
-                yield AskedQuestion(
-                    dataset.name,
-                    question.user,
-                    frozenset(question.answer_ids),
-                    _candidates(place, question.user, question.question),
-                )
-        for change in dataset.supersessions:
+def asked(place: Place) -> Iterator[AskedQuestion]:
+    """Ask every question of the place's set that has an answer."""
+    dataset = place.dataset
+    for question in dataset.questions:
+        if question.evidence:
             yield AskedQuestion(
                 dataset.name,
-                change.user,
-                frozenset([change.new.message]),
-                _candidates(place, change.user, change.question),
-                is_for_training=True,
+                question.user,
+                frozenset(question.answer_ids),
+                _candidates(place, question.user, question.question),
             )
+    for change in dataset.supersessions:
+        yield AskedQuestion(
+            dataset.name,
+            change.user,
+            frozenset([change.new.message]),
+            _candidates(place, change.user, change.question),
+            is_for_training=True,
+        )
 
 
 def _candidates(place: Place, user: str, question: str) -> tuple[Asked, ...]:

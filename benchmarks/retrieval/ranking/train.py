@@ -17,19 +17,19 @@ from typing import Any
 
 from palimpsest.recall.ranker import Rankers, likelihood, rankers_of
 from palimpsest.recall.rerank import FIRST
-from palimpsest.recall.signals import READ, SIGNALS
+from palimpsest.recall.signals import READ, SIGNALS, Signal
 
 from benchmarks.beside.environments import Peer, python_of
 from benchmarks.report import Cell, Table, for_terminal
 from benchmarks.retrieval import quality
 from benchmarks.retrieval.labelled.dataset import OUR_SETS, load
+from benchmarks.retrieval.place import filled
 from benchmarks.retrieval.ranking.asked import Asked, AskedQuestion, as_read, asked
 
 WRITTEN = Path("layers/core/python/palimpsest/recall/ranker.json")
 LEARNER = Peer("ranker", "scikit-learn", ("scikit-learn",), "fits the weights of the ranker")
 FOLDS = 5
 DIGITS = 4
-FOUND = tuple(name for name in SIGNALS if name not in READ)
 COMMAND = "make train"
 
 
@@ -42,16 +42,17 @@ class Judged:
     questions: int
 
 
-def train(questions: Sequence[AskedQuestion]) -> dict[str, Any]:
-    """Return the rankers as they are stored. Each set counts the same."""
+def train(questions: Sequence[AskedQuestion], *, without: Signal | None = None) -> dict[str, Any]:
+    """Return the rankers as they are stored, `without` one of the signals. Each set counts the same."""
     usable = [
         question
         for question in questions
         if len({question.is_answer(each) for each in question.candidates}) == 2
     ]
     counts = Counter(question.of for question in usable)
+    names = [name for name in SIGNALS if name != without]
     found = _fit(
-        FOUND,
+        [name for name in names if name not in READ],
         (
             (question, question.candidates, [each.signals for each in question.candidates])
             for question in usable
@@ -60,7 +61,7 @@ def train(questions: Sequence[AskedQuestion]) -> dict[str, Any]:
     )
     half = rankers_of({"rankers": {"found": found, "read": found}})
     first = [(question, _best(question, half)[:FIRST]) for question in usable]
-    read = _fit(SIGNALS, ((question, best, as_read(best)) for question, best in first), counts)
+    read = _fit(names, ((question, best, as_read(best)) for question, best in first), counts)
     return {
         "version": 1,
         "command": COMMAND,
@@ -164,10 +165,11 @@ def left_out(questions: Sequence[AskedQuestion], of: str) -> Judged:
     return judged(pairs)
 
 
-def kind_left_out(questions: Sequence[AskedQuestion], of: str) -> Judged:
+def kind_left_out(
+    questions: Sequence[AskedQuestion], of: str, *, without: Signal | None = None
+) -> Judged:
     """Return the set's questions, asked of rankers that were trained on the other sets alone."""
-    users = frozenset(each.user for each in questions if each.of == of)
-    rankers = _without(questions, of, users=users)
+    rankers = rankers_of(train([each for each in questions if each.of != of], without=without))
     return judged((each, rankers) for each in _judged_of(questions, of))
 
 
@@ -206,11 +208,10 @@ def main() -> None:
     embedder, reranker = quality.embedder(), quality.reranker()
     if embedder is None or reranker is None:
         raise SystemExit("The built-in models could not be installed.")
-    questions = [
-        question
-        for path in told.sets or OUR_SETS
-        for question in asked(load(path), embedder=embedder, reranker=reranker)
-    ]
+    questions: list[AskedQuestion] = []
+    for path in told.sets or OUR_SETS:
+        with filled(load(path), embedder=embedder, reranker=reranker) as place:
+            questions += asked(place)
     stored = train(questions)
     if not told.judge:
         WRITTEN.write_text(json.dumps(stored, indent=1) + "\n")

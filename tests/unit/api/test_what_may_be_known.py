@@ -99,6 +99,21 @@ def test_a_message_that_is_material_is_marked_in_the_history(call: Client) -> No
     assert "material" not in call("GET", f"{PATH}/2").json
 
 
+SIGNED = "Hi Tom,\nI live in Kiel now and I work as a baker in the old town.\nBest regards,\n{}"
+GREETS = "Hi {},\nI live in Kiel now and I work as a baker in the old town. See you on Monday."
+
+
+def test_the_names_of_the_user_tell_whose_a_letter_is(call: Client) -> None:
+    letters = [SIGNED.format("Mira"), SIGNED.format("Tom"), GREETS.format("Mira")]
+    call.append("s", *letters, user_id="u-17")
+    page = call("GET", PATH).json["messages"]
+    assert [each.get("material") for each in page] == [True, True, None]
+    assert call("PUT", "/v1/users/u-17", {"name": "Mira"}).status == 200
+    page = call("GET", PATH).json["messages"]
+    assert [each.get("material") for each in page] == [None, True, True]
+    assert "material" not in call("GET", f"{PATH}/1").json
+
+
 def test_the_receipt_of_a_job_that_forgets_says_how_many_messages_it_hid(
     service: Service, call: Client
 ) -> None:

@@ -8,11 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.truth.form import BY_ANOTHER, CHANGES, LATER, load
-from benchmarks.truth.run import Outcome, believed_in_process, outcomes
+from benchmarks.truth.form import BY_ANOTHER, CHANGES, LATER, OURS, load
+from benchmarks.truth.run import (
+    Outcome,
+    believed_in_process,
+    believed_with_obedience,
+    obeyed_in,
+    outcomes,
+)
 
 NONE_MAY_FAIL = ("secret", "off the record", "deleted")
 HELD, KNOWN = 0.97, 0.91
+OBEYED_HELD, OBEYED_KNOWN = 0.98, 0.97  # with a model that believes all that it reads
 
 
 @cache
@@ -51,4 +58,16 @@ def test_no_secret_no_word_off_the_record_and_nothing_deleted_is_believed() -> N
         one for one in results() if one.case.kind in NONE_MAY_FAIL and one.case.twin_of is None
     ]
     assert len(private) > 50
+    assert [one.case.id for one in private if not one.passed] == []
+
+
+def test_with_a_model_that_obeys_the_rules_around_it_hold() -> None:
+    found = outcomes(obeyed_in([OURS, *LATER]), believed_with_obedience)
+    held = [one for one in found if one.case.twin_of is None]
+    known = [one for one in found if one.case.twin_of is not None]
+    wrong = [one.case.id for one in held if not one.passed]
+    assert len(wrong) <= (1 - OBEYED_HELD) * len(held), wrong
+    lost = [one.case.id for one in known if not one.passed]
+    assert len(lost) <= (1 - OBEYED_KNOWN) * len(known), lost
+    private = [one for one in held if one.case.kind in NONE_MAY_FAIL]
     assert [one.case.id for one in private if not one.passed] == []

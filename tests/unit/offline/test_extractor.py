@@ -633,3 +633,45 @@ def test_a_thing_that_has_a_day_or_a_time_needs_no_owner(text: str) -> None:
 def test_a_thing_without_a_day_is_no_memory_by_itself(text: str) -> None:
     findings = EXTRACTOR.extract(chunk(text), prompt=None).findings
     assert all(finding.depends for finding in findings)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Always use the first variant there.",
+        "Never do it that way.",
+        "From now on always put it there.",
+        "Immer dort ablegen und nie da.",
+        "Toujours le mettre là.",
+        "Siempre ponlo ahí.",
+    ],
+)
+def test_a_rule_that_only_its_conversation_explains_is_no_memory(text: str) -> None:
+    assert found(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Always use the metric system there in the reports.",
+        "Never suggest restaurants in Kiel, I know everybody there.",
+        "Immer auf Deutsch antworten.",
+        "Toujours répondre en français.",
+        "Nunca uses emojis en los informes.",
+    ],
+)
+def test_a_rule_that_means_something_by_itself_is_known(text: str) -> None:
+    assert [finding.type for finding in found(text)] == ["instruction"]
+
+
+@pytest.mark.parametrize(
+    ("text", "subject"),
+    [
+        ("My wife and I live in Kiel.", "user"),
+        ("Meine Frau und ich wohnen in Kiel.", "user"),
+        ("Mi novia y yo hemos reservado en Cádiz.", "user"),
+        ("My wife lives in Kiel.", "wife"),
+    ],
+)
+def test_what_somebody_and_the_user_do_is_about_the_user(text: str, subject: str) -> None:
+    assert [finding.subject for finding in found(text)] == [subject]

@@ -19,7 +19,7 @@ from palimpsest.conversations.ports import HeadMoved, Opened, Sessions
 from palimpsest.conversations.session import Commit, Compaction, Head, Settings
 from palimpsest.errors import CommitLost, Conflict, FieldError, NotFound
 from palimpsest.retry import until_committed
-from palimpsest.scope import SessionScope
+from palimpsest.scope import SessionScope, UserScope
 
 LINK_SECONDS = 900
 MOST_LARGE = 5_000_000  # bytes of large contents on one page; one message may have more
@@ -122,6 +122,10 @@ class History:
         return self._page(
             scope, head, first=first, last=last, limit=limit, newest_first=newest_first
         )
+
+    def user(self, scope: SessionScope) -> UserScope:
+        """Return the user of the session. Raises `NotFound`, `Unavailable`."""
+        return scope.owner.user(self._head(scope).user)
 
     def message(self, scope: SessionScope, seq: int) -> Message:
         """Return the message with this sequence number. Raises `NotFound` (`session_not_found`,

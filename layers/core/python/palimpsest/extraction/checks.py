@@ -22,12 +22,14 @@ from palimpsest.extraction.testimony.objections import not_testimony
 from palimpsest.extraction.testimony.speakers import attributed, names_in
 from palimpsest.extraction.timing import timed
 from palimpsest.graph.things import Relation
-from palimpsest.memory.meaning.standing import leans
+from palimpsest.memory.meaning.slots import slot_of
+from palimpsest.memory.meaning.standing import leans, refers
 from palimpsest.memory.record import MAX_CONTENT, Method, SaidType, Source
 from palimpsest.memory.statements import Statement
 from palimpsest.privacy.secrets import holds_secret
 from palimpsest.text.dates import dated, relative_dates
 from palimpsest.text.folding import normalized
+from palimpsest.text.sentences import is_question
 
 LEAST_IMPORTANCE = 0.5
 MOST_PLACES = 1_000  # a short quote may be anywhere in a long text
@@ -98,6 +100,8 @@ def checked(findings: Sequence[Finding], chunk: Chunk, *, owner: ConversationOwn
         reason = _objection(finding, tidy, given, context, owner)
         if reason in (None, "unquoted"):
             reason = not_testimony(finding, chunk) or reason
+        if reason is None and _only_asks(tidy):
+            reason = "question"
         if reason is None and _needs_its_conversation(tidy):
             reason = "not_alone"
         key = (tidy.type, normalized(tidy.content))
@@ -114,9 +118,15 @@ def checked(findings: Sequence[Finding], chunk: Chunk, *, owner: ConversationOwn
 
 
 def _needs_its_conversation(finding: Finding) -> bool:
-    """Return whether the finding has no topic and can't be understood without its conversation."""
+    """Return whether the finding is an instruction, or has no topic, and can't be understood
+    without its conversation.
+    """
+    if finding.type == "instruction":
+        return refers(finding.content)
     is_bare = finding.type == "fact" and finding.topic is None and not finding.depends
-    return is_bare and finding.content.count(" ") >= FEWEST_BLANKS and leans(finding.content)
+    if not is_bare or finding.content.count(" ") < FEWEST_BLANKS or not leans(finding.content):
+        return False
+    return slot_of(finding.content) is None
 
 
 def _objection(
@@ -138,6 +148,12 @@ def _objection(
     if not any(_is_quoted(finding.quote, given[seq]) for seq in tidy.seqs):
         return "unquoted"
     return "unimportant" if tidy.importance < LEAST_IMPORTANCE else None
+
+
+def _only_asks(finding: Finding) -> bool:
+    """Return whether the finding is a question. What comes before a colon may state something."""
+    may_ask = finding.type == "task" or finding.depends or ":" in finding.content
+    return not may_ask and is_question(finding.content)
 
 
 def _named(relations: Sequence[Relation], texts: Sequence[str]) -> tuple[Relation, ...]:

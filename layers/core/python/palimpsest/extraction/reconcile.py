@@ -15,6 +15,7 @@ from palimpsest.conversations.message import Message, text_of
 from palimpsest.extraction.chunk import Chunk
 from palimpsest.extraction.finding import Finding
 from palimpsest.extraction.relating import Related, related
+from palimpsest.extraction.testimony.speakers import USER
 from palimpsest.memory.ended import EndOfTopic
 from palimpsest.memory.meaning.corrections import Correction, corrected, correction_of
 from palimpsest.memory.meaning.ends import End, ends_of, is_ended
@@ -100,6 +101,8 @@ def _related(finding: Finding, statement: Statement, rank: int, state: _Known) -
     next version of the known one, takes its words, or ends it. A finding that depends on others is
     returned only if it replaces a known statement.
     """
+    if statement.speaker not in (None, USER):  # what others say moves no topic of the user
+        return None if finding.depends else statement
     own = [(place, _draft(one)) for place, (_, one, _) in enumerate(state.statements)]
     order = _order(statement, rank)
     known = [one for _, one in reversed(own)]
@@ -158,7 +161,8 @@ def _in_its_topic(statement: Statement) -> Statement:
     """Return a model's statement with the topic that its meaning gives it. A statement of an end
     gets no topic, because it has no value.
     """
-    if statement.type != "fact" or statement.method != "model":
+    is_of_the_user = statement.speaker in (None, USER)
+    if statement.type != "fact" or statement.method != "model" or not is_of_the_user:
         return statement
     slot = slot_of(statement.content)
     if slot is None and ends_of(statement.content):

@@ -31,6 +31,7 @@ from palimpsest.extraction.ports import Extraction, Extractor
 from palimpsest.extraction.reconcile import reconciled
 from palimpsest.extraction.resting import dependent_of
 from palimpsest.extraction.schedule import RequestExtraction
+from palimpsest.extraction.testimony.speakers import USER
 from palimpsest.graph.drawn import Drawn, drawn_from
 from palimpsest.graph.manage import GraphLimit
 from palimpsest.graph.read import ReadGraph
@@ -172,7 +173,7 @@ class ExtractChunk:
         """The changes that store the findings, and these findings. If they are too many for one
         transaction, relations are left out first, then findings.
         """
-        findings = self._without_buried(job, findings)
+        findings = self._without_buried(job, self._of_their_subjects(findings))
         told = _statements(job, at, findings)
         kept = reconciled(findings.findings, told, findings.chunk, known=partial(self._known, job))
         named = replace(findings, findings=kept.findings)
@@ -205,6 +206,24 @@ class ExtractChunk:
         remember = self.remember
         manage = ManageMemories(remember.memories, remember.tenants, remember.clock)
         return list(islice(manage.every(user_of(job), MemoryFilter()), MOST_KNOWN))
+
+    def _of_their_subjects(self, findings: _StepFindings) -> _StepFindings:
+        """Return the findings. If a model takes something for the user's whose words name another
+        person, it is about that person.
+        """
+        if findings.extraction.method != "model":
+            return findings
+        return replace(findings, findings=tuple(map(self._of_its_subject, findings.findings)))
+
+    def _of_its_subject(self, finding: Finding) -> Finding:
+        if finding.subject not in (None, USER):
+            return finding
+        told = self.states(finding.content)
+        others = {stated.subject for stated in told} - {None, USER}
+        if len(others) != 1 or any(stated.subject in (None, USER) for stated in told):
+            return finding
+        topics = [stated.topic for stated in told if stated.topic]
+        return replace(finding, subject=others.pop(), topic=topics[0] if topics else None)
 
     def _without_buried(self, job: Job, findings: _StepFindings) -> _StepFindings:
         """The findings without statements of memories that the user deleted after they were

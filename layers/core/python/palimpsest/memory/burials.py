@@ -173,8 +173,12 @@ class Buried:
         return tuple(
             (start, end)
             for start, end, sentence in located(text)
-            if said & (self._words(sentence) | self._values(sentence))
+            if said & self._repeated(sentence)
         )
+
+    def _repeated(self, sentence: str) -> set[str]:
+        """Return digests of the words of a sentence, whole and by their beginnings."""
+        return self._words(sentence) | self._digests(content_terms(sentence))
 
     def _says(self, sentence: str, *, at: int | None) -> bool:
         if self.holds(sentence, at=at):

@@ -29,7 +29,7 @@ from palimpsest.memory.meaning.ends import End, ends_of, may_end
 from palimpsest.memory.meaning.frames import changes_a_value, dates_a_thing
 from palimpsest.memory.meaning.relation import learned
 from palimpsest.memory.meaning.slots import Slot, slot_of
-from palimpsest.memory.meaning.standing import is_order, leans
+from palimpsest.memory.meaning.standing import is_order, leans, refers
 from palimpsest.memory.record import Method
 from palimpsest.offline.clauses import (
     asks_for_something,
@@ -43,7 +43,7 @@ from palimpsest.offline.clauses import (
     with_subject,
     without_greeting,
 )
-from palimpsest.offline.people import relation, with_names
+from palimpsest.offline.people import subject_of, with_names
 from palimpsest.offline.phrases import StatementKind, kind_of, words_that_name_nothing
 from palimpsest.text import salience
 from palimpsest.text.dates import relative_dates
@@ -258,6 +258,7 @@ def _statement(text: str, day: date, *, quote: str) -> Stated | None:
     kind, matched = kind_of(text)
     is_asked = is_question(text) and not (kind and kind.type == "task")
     is_part = (kind is None or kind.name in MAY_LEAN) and leans(text)
+    is_part |= kind is not None and kind.type == "instruction" and refers(text)
     if is_in_jest(text) or is_asked or is_part:
         return None
     slot = slot_of(text)
@@ -342,13 +343,11 @@ def _topic(kind: StatementKind, match: re.Match[str]) -> str | None:
 
 
 def _finding(text: str, quote: str) -> Stated:
-    about = relation().match(text)
-    subject = next(group for group in about.groups() if group).casefold() if about else "user"
     return partial(
         Finding,
         content=to_the_point(text),
         quote=quote,
-        subject=subject,
+        subject=subject_of(text),
         keywords=tuple(_keywords(text)),
     )
 

@@ -35,6 +35,21 @@ def relation() -> re.Pattern[str]:
     return re.compile(filled(PACKAGE, "{relations}"), re.IGNORECASE)
 
 
+_ALSO_OWN = re.compile(
+    r"(?:\b(?:and|und|et|y)|:)\s+(?:i(?:['’]m)?|ich|je|j['’]\w+|moi|yo)\b", re.IGNORECASE
+)
+
+
+def subject_of(text: str) -> str:
+    """Return the relative or animal that a statement is about, or "user". "My wife and I live in
+    Kiel" is about the user, too.
+    """
+    about = relation().match(text)
+    if about is None or _ALSO_OWN.search(text, about.end()):
+        return "user"
+    return next(group for group in about.groups() if group).casefold()
+
+
 _PRONOUN = re.compile(
     r"^(?P<opening>\W*(?:(?:and|but|also|und|aber)\b,? )?)"
     r"(?:(?P<she>she|sie|her)|(?P<he>he|er|his)|(?P<they>they|their))(?P<verb>['’](?:s|re|ve"

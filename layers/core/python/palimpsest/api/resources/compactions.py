@@ -26,7 +26,7 @@ from palimpsest.api.resources.chat import Given
 from palimpsest.api.resources.context.answer import answered_with_context
 from palimpsest.api.resources.context.shapes import Context, ContextOptions, WhyNoRoom
 from palimpsest.api.resources.jobs import SequenceRange, accepted
-from palimpsest.api.resources.messages.shown import carried
+from palimpsest.api.resources.messages.shown import ShowMessages
 from palimpsest.conversations.message import text_of
 from palimpsest.conversations.session import Compaction
 from palimpsest.jobs.job import Job
@@ -191,7 +191,8 @@ def unfold_compaction(
     scope = call.session(session_id)
     listed = (scope.partition, "unfolded", n)
     page, after = service.history.unfold(scope, n, limit=limit, after=after_number(cursor, *listed))
-    rows = ((carried(service, message), message.seq) for message in page)
+    shown = ShowMessages(service, scope)
+    rows = ((shown(message), message.seq) for message in page)
     return paged("messages", rows, listed=listed, after=after)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from palimpsest.extraction.testimony.extents import salutation, signature
 from palimpsest.extraction.testimony.spans import own_text, spans
 
 LEAST_OWN = 0.6
@@ -18,3 +19,10 @@ def is_material(text: str, *, user: str | None) -> bool:
     letters = sum(map(str.isalnum, text))
     own = sum(map(str.isalnum, own_text(text, spans(text, user=user))))
     return own < LEAST_OWN * letters
+
+
+def may_be_a_letter(text: str) -> bool:
+    """Return whether a text greets somebody or is signed. The user's names then tell whose it
+    is.
+    """
+    return any(pattern.search(text) is not None for pattern in (salutation(), signature()))

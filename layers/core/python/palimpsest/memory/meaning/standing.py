@@ -37,7 +37,13 @@ def _patterns() -> Sequence[tuple[_Pattern, _Pattern, Sequence[_Pattern]]]:
     the parts of the second one.
     """
     found = [file["leaning"] for file in word_files(PACKAGE).values() if "leaning" in file]
-    return [_divided(leaning["patterns"]) for leaning in found]
+    return [_divided([*leaning["patterns"], *leaning.get("referring", ())]) for leaning in found]
+
+
+@cache
+def _referring() -> re.Pattern[str]:
+    found = (file.get("leaning", {}) for file in word_files(PACKAGE).values())
+    return _any_of(pattern for leaning in found for pattern in leaning.get("referring", ()))
 
 
 def _divided(patterns: Sequence[str]) -> tuple[_Pattern, _Pattern, Sequence[_Pattern]]:
@@ -83,6 +89,14 @@ def leans(text: str) -> bool:
         if anywhere.search(ending) and any(_points(pattern, ending) for pattern in each):
             return True
     return False
+
+
+def refers(text: str) -> bool:
+    """Return whether the sentence points at one of several things, a place or a way that it does
+    not name: "use the first variant there". A mere "it", as in "keep it short", may mean what is
+    written.
+    """
+    return leans(text) and _referring().search(text.rstrip(" .!")) is not None
 
 
 def _points(pattern: re.Pattern[str], text: str) -> bool:

@@ -26,7 +26,7 @@ from palimpsest.api.resources.messages.shapes import (
     Redaction,
     WindowEmptied,
 )
-from palimpsest.api.resources.messages.shown import MOST_ROW, carried
+from palimpsest.api.resources.messages.shown import MOST_ROW, ShowMessages
 from palimpsest.conversations.append import AppendResult
 from palimpsest.conversations.drafts import Draft
 from palimpsest.conversations.message import text_of
@@ -106,7 +106,8 @@ def read_history(
     page, after = service.history.messages(
         scope, limit=limit, after=after_number(cursor, *listed), newest_first=order == "desc"
     )
-    rows = ((carried(service, message), message.seq) for message in page)
+    shown = ShowMessages(service, scope)
+    rows = ((shown(message), message.seq) for message in page)
     return paged("messages", rows, listed=listed, after=after)
 
 
@@ -116,8 +117,9 @@ def read_message(service: Service, call: Call, *, session_id: SessionId, seq: Se
 
     Return one message of the history, word for word.
     """
+    scope = call.session(session_id)
     return answered(
-        carried(service, service.history.message(call.session(session_id), seq)),
+        ShowMessages(service, scope)(service.history.message(scope, seq)),
         most=MOST_ROW,
         shows=call.shows,
     )
