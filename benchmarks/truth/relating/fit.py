@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_matrix, hstack  # type: ignore[import-untyped] # of its environment
 from sklearn.linear_model import LogisticRegression  # type: ignore[import-not-found] # of its environment
 
 LEAST_OFTEN = 3  # statements that have a word
@@ -27,11 +28,10 @@ def fitted(pairs: Sequence[dict[str, Any]], *, strength: float) -> dict[str, Any
     names = sorted({name for pair in pairs for name in pair["signs"]})
     vocabulary = _vocabulary(pairs)
     signs = np.array([[pair["signs"].get(name, 0.0) for name in names] for pair in pairs])
-    known = [frozenset(pair["words"]) for pair in pairs]
-    words = np.array([[float(word in own) for word in vocabulary] for own in known])
+    words = _with_words(pairs, vocabulary)
     means, scales = signs.mean(axis=0), signs.std(axis=0)
     scales[scales < 1e-9] = 1.0
-    rows = np.hstack([(signs - means) / scales, words])
+    rows = hstack([(signs - means) / scales, words], format="csr")
     labels = np.array([pair["label"] for pair in pairs])
     weights = np.array([pair["weight"] for pair in pairs])
     model = LogisticRegression(C=strength, max_iter=ROUNDS).fit(rows, labels, weights)
@@ -64,6 +64,19 @@ def _vocabulary(pairs: Sequence[dict[str, Any]]) -> list[str]:
     statements = {tuple(pair["words"]) for pair in pairs}
     often = Counter(word for statement in statements for word in statement)
     return sorted(word for word, times in often.items() if times >= LEAST_OFTEN)
+
+
+def _with_words(pairs: Sequence[dict[str, Any]], vocabulary: Sequence[str]) -> Any:
+    """A row for each pair, with a one at each word that its new statement has."""
+    column = {word: place for place, word in enumerate(vocabulary)}
+    cells = [
+        (row, column[word])
+        for row, pair in enumerate(pairs)
+        for word in pair["words"]
+        if word in column
+    ]
+    places = tuple(zip(*cells, strict=True))
+    return csr_matrix((np.ones(len(cells)), places), shape=(len(pairs), len(vocabulary)))
 
 
 def _named(names: Sequence[str], values: Any) -> dict[str, float]:

@@ -7,11 +7,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import UTC
+from functools import cache
 from itertools import chain, islice
 
 from palimpsest.memory.meaning.reading import is_meant_by, naming
 from palimpsest.memory.meaning.signs import Said
 
+from benchmarks.retrieval.labelled.dataset import OUR_SETS, load
 from benchmarks.retrieval.labelled.form import Conversation
 from benchmarks.truth.long_talks import conversations
 from benchmarks.truth.relating.pairs import Pair, stated
@@ -27,22 +29,34 @@ def of_talks(*, is_odd: bool) -> Iterator[Pair]:
 
 
 def _of_talk(talk: Conversation) -> Iterator[Pair]:
-    known: dict[str | None, list[Said]] = defaultdict(list)
+    known, changed = defaultdict[str | None, list[tuple[str, Said]]](list), _changed()
     for session in talk.sessions:
         for message in session.messages:
             if message.role in SPOKEN and message.content:
                 before = known[message.name]
                 now = stated(message.content, message.timestamp.astimezone(UTC))
                 for new in now:
-                    for one in _beside(new, before):
-                        yield Pair("talks", talk.id, new, one, "leave")
-                before += now
+                    for place, one in _beside(new, before):
+                        if (place, message.id) not in changed:
+                            yield Pair("talks", talk.id, new, one, "leave")
+                before += [(message.id, one) for one in now]
 
 
-def _beside(new: Said, known: Sequence[Said]) -> dict[Said, None]:
-    """Return the newest known statements, and the newest that share a word with the new one."""
+@cache
+def _changed() -> frozenset[tuple[str, str]]:
+    """Return the messages that state what changes later, each with the message that changes it."""
+    each = (one for path in OUR_SETS for one in load(path).supersessions)
+    return frozenset((old.message, one.new.message) for one in each for old in one.old)
+
+
+def _beside(new: Said, known: Sequence[tuple[str, Said]]) -> dict[tuple[str, Said], None]:
+    """Return the newest known statements, and the newest that share a word with the new one. Each has the
+    id of its message.
+    """
     named = naming(new.text)
     near = (
-        one for one in reversed(known) if any(is_meant_by(word, named) for word in naming(one.text))
+        one
+        for one in reversed(known)
+        if any(is_meant_by(word, named) for word in naming(one[1].text))
     )
     return dict.fromkeys(chain(islice(near, NEWEST), islice(reversed(known), NEWEST)))
