@@ -68,7 +68,9 @@ def about(name: str, content: str) -> str:
 
 def unlabelled(content: str, name: str | None) -> str:
     """Return the content of another person's statement without the label that `about` gave it."""
-    return content.removeprefix(f"{name}: ") if name else content
+    label = f"{name}: "
+    is_labelled = bool(name) and content[: len(label)].casefold() == label.casefold()
+    return content[len(label) :] if is_labelled else content
 
 
 @cache

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
 
-from palimpsest.memory.meaning.fitting import in_a_label, is_short
+from palimpsest.memory.meaning.fitting import form_of, in_a_label, is_short
 from palimpsest.memory.meaning.reading import (
     PACKAGE,
     after,
@@ -329,9 +329,9 @@ def _contrasted(content: str, new: str, old: str) -> str | None:
     """Return the content with the new value in place of the old one, both with their prepositions
     or both without.
     """
-    if not are_alike_in_form(new, old):
-        return None
     bare_new, bare_old = after(_glue(), new).strip(_ENDS), after(_glue(), old).strip(_ENDS)
+    if form_of(bare_new) != form_of(bare_old):
+        return None
     pairs = [(old, new)] if bare_new != new and bare_old != old else []
     for before, value in (*pairs, (bare_old, bare_new), (old, bare_new)):
         place = _place_of(content, before) if before else None
@@ -347,18 +347,6 @@ def _put(content: str, place: tuple[int, int], new: str) -> str | None:
     start, end = place
     result = content[:start] + new + content[end:]
     return None if folded(result) == folded(content) else result
-
-
-def are_alike_in_form(new: str, old: str) -> bool:
-    """Return whether two values are both names, both numbers or days, or both other words."""
-    return _form(after(_glue(), new)) == _form(after(_glue(), old))
-
-
-def _form(value: str) -> str:
-    first, *_ = value.split() or [""]
-    if _number().match(first):
-        return "number"
-    return "name" if first[:1].isupper() else "words"
 
 
 def _place_of(content: str, old: str) -> tuple[int, int] | None:

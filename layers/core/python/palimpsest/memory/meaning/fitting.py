@@ -6,15 +6,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 
-from palimpsest.memory.meaning.reading import is_alike, is_meant_by, naming
-from palimpsest.text.analyser import function_words
+from palimpsest.memory.meaning.reading import (
+    PACKAGE,
+    compiled,
+    is_alike,
+    is_meant_by,
+    naming,
+    spoken,
+)
+from palimpsest.text.analyser import function_words, words
+from palimpsest.text.word_files import filled_words
 
 LEAST_SHARED = 0.5  # of the words that name something in the clause of the old value
 LEAST_NAMED = 0.1  # of them, if the old value itself is named
 MOST_WORDS = 16  # of a statement that a correction without the old value can mean
 _CLAUSE = re.compile(r"[,;.!?:)]\s|\s[(\u2013\u2014-]|[()]")
 _UNIT = re.compile(r"\s([^\W\d_]+)")
+_SIGNS = "€$£#"
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _LABEL = re.compile(r"\((?:week of )?\d{4}(?:-\d\d){0,2}\)")
 
@@ -33,10 +43,13 @@ def is_about(
     """
     start, end = place
     before, after = _LABEL.sub(" ", content[:start]), _LABEL.sub(" ", content[end:])
+    if least >= LEAST_SHARED and _UNIT.match(after):  # a unit alone is not the thing
+        after = _UNIT.sub(" ", after, count=1)
     first = max((found.end() for found in _CLAUSE.finditer(before)), default=0)
     last = _CLAUSE.search(after)
     clause = f"{before[first:]} {after[: last.start() if last else None]}"
-    own = naming(clause) or naming(f"{before} {after}")
+    whole = f"{before} {after}"
+    own = naming(clause) or naming(whole) or words(spoken(whole))
     return sum(is_meant_by(word, named) for word in own) >= least * len(own)
 
 
@@ -44,16 +57,43 @@ def count_the_same(new: str, new_in: str, old: str, old_in: str) -> bool:
     """Return whether two numbers may count the same thing, by the words after them in `new_in` and
     `old_in`. A year never replaces another number.
     """
-    if (_YEAR.fullmatch(new) is None) != (_YEAR.fullmatch(old) is None):
+    if is_year(new) != is_year(old):
         return False
     unit, known = _unit(new_in), _unit(old_in)
     return not unit or (bool(known) and is_alike(unit, known))
+
+
+def is_year(number: str) -> bool:
+    """Return whether a number is a year of this century or the last one."""
+    return _YEAR.fullmatch(number) is not None
 
 
 def _unit(after: str) -> str:
     found = _UNIT.match(after)
     word = found[1].casefold() if found else ""
     return "" if word in function_words() else word
+
+
+def form_of(value: str) -> str:
+    """Return whether a value is a number or day, a name, or other words; empty if it names
+    nothing.
+    """
+    first, *_ = value.lstrip(_SIGNS).split() or [""]
+    if _number().match(first):
+        return "number"
+    if not naming(value) or value.casefold() in _pronouns():
+        return ""
+    return "name" if first[:1].isupper() else "words"
+
+
+@cache
+def _pronouns() -> frozenset[str]:
+    return frozenset(filled_words(PACKAGE, ["{pronouns}"]))
+
+
+@cache
+def _number() -> re.Pattern[str]:
+    return compiled("{number_or_day}")
 
 
 def in_a_label(content: str, place: tuple[int, int]) -> bool:

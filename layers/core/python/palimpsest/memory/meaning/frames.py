@@ -15,8 +15,10 @@ from palimpsest.memory.meaning.fitting import (
     LEAST_NAMED,
     LEAST_SHARED,
     count_the_same,
+    form_of,
     in_a_label,
     is_about,
+    is_year,
 )
 from palimpsest.memory.meaning.reading import (
     PACKAGE,
@@ -451,6 +453,8 @@ def contrasted(content: str, by: Contrast) -> str | None:
     """Return the content with the new value of the contrast; None if it is about something else."""
     found = re.search(rf"(?<![\w.:]){re.escape(by.old)}(?![\w])", content, re.IGNORECASE)
     if found is None or (by.old[0].isupper() and not found[0][0].isupper()):
+        return None
+    if form_of(by.new) != form_of(by.old) or is_year(by.new) != is_year(by.old):
         return None
     start, end = found.span()
     is_spelled = by.is_of_spelling and by.old[0].isupper()
