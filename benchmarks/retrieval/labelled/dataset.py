@@ -29,6 +29,7 @@ __all__ = [
     "FRIENDS",
     "OURS",
     "OUR_SETS",
+    "UNSEEN",
     "Conversation",
     "Dataset",
     "Evidence",
@@ -48,6 +49,11 @@ FRIENDS = Path(__file__).parent / "palimpsest-friends-1"
 ASSISTANTS = Path(__file__).parent / "palimpsest-assistants-1"
 """Long talks of people with an assistant, in which they state facts inside requests."""
 OUR_SETS = (OURS, FRIENDS, ASSISTANTS)
+"""The sets that recall is trained on."""
+UNSEEN = tuple(
+    Path(__file__).parent / name for name in ("palimpsest-messages-1", "palimpsest-helpers-1")
+)
+"""Sets of two more kinds, by authors who did not know the code. Nothing is trained on them."""
 MAX_FAULTS_SHOWN = 20
 
 
