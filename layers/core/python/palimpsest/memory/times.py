@@ -23,6 +23,7 @@ MOST_READ = 2_000  # characters
 BEFORE = 24  # characters before a date that may say how it is meant
 _DIGIT = re.compile(r"\d")
 _A_DATE = re.compile(r",? (?:den |le |the )?(?:\d{1,2}\b|[^\W\d_]{3,9} \d{1,2}\b)")
+_A_GAP = re.compile(r"\.?,? ?(?:the |den |dem |le |el )?")
 _LABEL = re.compile(r"(?P<week>week of )?(?P<year>\d{4})(?:-(?P<month>\d\d))?(?:-(?P<day>\d\d))?")
 _NUMERIC = re.compile(
     r"(?<![\d.])(?P<day>[0-3]?\d)\.\s?(?P<number>[01]?\d)\.(?:\s?(?P<year>20\d\d))?(?!\d)"
@@ -184,8 +185,30 @@ def _dated(match: re.Match[str], text: str, at: date, tense: Tense) -> Moment:
     if year:
         first, last, unit = _spanned(year, month, day)
     else:
-        first, last, unit = _nearest(month, day, at, tense)
+        year = _year_of(_weekday_before(text, named), month, day, at) or 0
+        first, last, unit = _spanned(year, month, day) if year else _nearest(month, day, at, tense)
     return Moment(named, match.end(), first, last, unit)
+
+
+def _weekday_before(text: str, place: int) -> int | None:
+    """Return the number of the day of the week that stands right before a date: "Saturday 16
+    August".
+    """
+    before = text[max(0, place - BEFORE) : place]
+    found = next(
+        (each for each in _weekday().finditer(before) if _A_GAP.fullmatch(before, each.end())), None
+    )
+    return None if found is None else _date_words().weekdays[found["day"]]
+
+
+def _year_of(weekday: int | None, month: int, day: int, at: date) -> int | None:
+    """Return the year, of this one, the next and the last, in which a date is this day of the week.
+    Raises `ValueError`.
+    """
+    years = (at.year, at.year + 1, at.year - 1)
+    if weekday is None or not day:
+        return None
+    return next((year for year in years if date(year, month, day).weekday() == weekday), None)
 
 
 def _nearest(month: int, day: int, at: date, tense: Tense) -> tuple[date, date, Unit]:
