@@ -129,6 +129,7 @@ OF_THE_LIBRARY = {
 """The method of the library for what an operation does to one user's memory."""
 NOT_OF_ONE_USER = (
     "_job",
+    "list_calls",
     "_settings",
     "forget_sessions",
     "list_users",

@@ -64,6 +64,9 @@ def test_material_is_left_out_and_the_own_words_beside_it_stay(text: str) -> Non
     [
         "My name is Sarah, I'm vegan and I don't like olives. Don't suggest meat.",
         "I like fruit, for example apples.",
+        "I'm a nurse so I've a bad feeling about it.",
+        "We moved in May so I take the tram now.",
+        "My brother is like me, I hate cheese.",
         "I translate texts: I work at Acme.",
         "Check my plan: I moved to Bonn.",
         "If I ask in German, reply in German.",

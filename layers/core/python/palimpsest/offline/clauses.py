@@ -31,6 +31,10 @@ _PATTERNS = {
     "introduces": r"(?:this is|I['’]?m|I am) {name}",
     "own_clause": r"^\W*(?:{own})[^,;]*?(?:\b(?:{verbs_of_a_clause})\b|['’](?:s|re|m|ve)\b)",
     "list": r"(?P<first>{item})(?P<middle>(?:, {item})*),? (?:{joins_items}) (?P<last>{item})\W*",
+    "dangles": r"[\s,;:]+(?:{danglers})$",
+    "depends": r"^\W*(?:{dependents})\b",
+    "own": r"(?<!\w)(?:{own})",
+    "names_alone": r"^\W*(?:{possessives})\s+[^\W\d_]+\W*$",
     "joints": r"[\s,;，](?:(?<=\S)|(?=\s|(?:{and}|who|with)\s))"
     r"(?:{blank}(?:{and})\s+(?={own})"
     r"|(?<=[,;])\s+(?={own})|(?<=，)(?=我)"
@@ -46,6 +50,8 @@ people who are present.
 _LOWER = frozenset({"remark", "joints"})  # for a text in lower case
 _NAMED = re.compile(r"(?<=\w )(?!I\b)[A-ZÀ-Þ][\w'’-]+")
 FEW_WORDS = 2
+CLAUSES = 2  # of a sentence with a dependent clause
+_ANNOUNCES = frozenset(":：")
 
 
 _JEST = re.compile(r"\b(?:just|only|I['’]m|am) (?:kidding|joking)\b", re.IGNORECASE)
@@ -180,6 +186,18 @@ def says_nothing(text: str) -> bool:
     return len(set(words(text[empty.end() :])) - function_words()) <= FEW_WORDS
 
 
+def is_fragment(text: str) -> bool:
+    """Return whether a text is only a part of a sentence: it announces what follows ("Next month's
+    book:"), names a thing and says nothing of it ("My knee."), or depends on a clause that it lacks
+    ("Before I do anything").
+    """
+    if text.rstrip()[-1:] in _ANNOUNCES or _pattern("names_alone").match(text):
+        return True
+    if "," in text or not _pattern("depends").match(text):
+        return False
+    return len(_pattern("own").findall(text)) < CLAUSES
+
+
 _SUBJECT = re.compile(
     r"^\W*(?:(?:hi|hello|hey|hallo|well|ok|okay|oh|so|and|but|actually|sorry)\b\W*)*(I|ich)\b",
     re.IGNORECASE,
@@ -269,6 +287,7 @@ def objects(statement: str, *, start: int) -> list[str]:
 def ended(statement: str) -> str:
     """Return the statement, which was cut out of a sentence, with a full stop at its end."""
     text = statement.rstrip(" ,;:，；、")
+    text = _pattern("dangles").sub("", text) or text
     if is_terminated(text):
         return text
     return text + ("。" if text[-1:] >= "\u3000" else ".")

@@ -34,6 +34,7 @@ from palimpsest.memory.record import Method
 from palimpsest.offline.clauses import (
     asks_for_something,
     ended,
+    is_fragment,
     is_in_jest,
     objects,
     parts,
@@ -311,7 +312,7 @@ def _of_no_kind(text: str, day: date, *, quote: str, is_known: bool) -> Stated |
             return None
     if is_filler(without_greeting(text), bag) or asks_for_something(text) or says_nothing(text):
         return None
-    if not is_known and not is_own and leans_on_a_question(text):
+    if not is_known and (is_fragment(text) or (not is_own and leans_on_a_question(text))):
         return None
     type_ = "event" if is_own and relative_dates(text, at=day) else "fact"
     importance = OF_ONESELF if is_own else PLAIN
