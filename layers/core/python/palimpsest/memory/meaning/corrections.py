@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
 
-from palimpsest.memory.meaning.fitting import form_of, in_a_label, is_short
+from palimpsest.memory.meaning.fitting import form_of, in_a_label, is_short, is_year
 from palimpsest.memory.meaning.reading import (
     PACKAGE,
     after,
@@ -390,7 +390,11 @@ def _numbers(tokens: list[re.Match[str]], new: str) -> tuple[int, int] | None:
     is_alone = all(word.casefold() in said or _UNIT.match(word) for word in others)
     if not _number().match(first) or not is_alone:
         return None
-    places = [token for token in tokens if _number().match(token[0])]
+    places = [
+        token
+        for token in tokens
+        if _number().match(token[0]) and is_year(token[0]) == is_year(first)
+    ]
     kind = _kind_of_value(first)
     same = [token for token in places if _kind_of_value(token[0]) == kind]
     counts = [token for token in places if {kind, _kind_of_value(token[0])} == COUNTS]
