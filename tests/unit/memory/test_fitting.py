@@ -51,6 +51,8 @@ def test_a_value_of_something_else_leaves_a_statement_as_it_is(new: str, known: 
         ("Nicht bei Bayer, sondern bei Merck.", "Ich arbeite bei Bayer.", "Ich arbeite bei Merck."),
         ("The standup is at 9:45 now.", "Our standup is at 9:30.", "Our standup is at 9:45."),
         ("my rent is $465 instead of 420", "My rent is $420.", "My rent is $465."),
+        ("We live in Bonn, not Bremen", "Bremen is where we live.", "Bonn is where we live."),
+        ("Nicht bei Bayer, sondern bei Merck.", "Meine Firma ist Bayer.", "Meine Firma ist Merck."),
     ],
 )  # fmt: skip
 def test_a_value_of_the_same_thing_replaces_the_old_one(

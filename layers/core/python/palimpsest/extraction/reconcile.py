@@ -417,25 +417,32 @@ def _heard(chunk: Chunk) -> Mapping[int, Message]:
 
 def _before(seq: int, chunk: Chunk) -> Message | None:
     """Return the user's message before this one."""
-    heard = _heard(chunk)
-    earlier = [one for one in sorted(heard) if one < seq and heard[one].role == "user"]
-    return heard[earlier[-1]] if earlier else None
+    earlier = [
+        message
+        for message in _heard(chunk).values()
+        if message.seq < seq and message.role == "user"
+    ]
+    return max(earlier, key=lambda message: message.seq, default=None)
+
+
+def _right_before(seq: int, chunk: Chunk) -> Message | None:
+    """Return the message before this one, whoever said it."""
+    earlier = [message for message in _heard(chunk).values() if message.seq < seq]
+    return max(earlier, key=lambda message: message.seq, default=None)
 
 
 def _asked(seq: int, chunk: Chunk) -> bool:
     """Return whether the message right before is a question by the assistant."""
-    heard = _heard(chunk)
-    earlier = [one for one in sorted(heard) if one < seq]
-    if not earlier or heard[earlier[-1]].role == "user":
+    before = _right_before(seq, chunk)
+    if before is None or before.role == "user":
         return False
-    return is_question(text_of(heard[earlier[-1]].chat).rstrip())
+    return is_question(text_of(before.chat).rstrip())
 
 
 def _follows_its_speaker(seq: int, chunk: Chunk) -> bool:
     """Return whether the message right before is the user's too."""
-    heard = _heard(chunk)
-    earlier = [one for one in sorted(heard) if one < seq]
-    return bool(earlier) and heard[earlier[-1]].role == "user"
+    before = _right_before(seq, chunk)
+    return before is not None and before.role == "user"
 
 
 def _version(statement: Statement, record: Record, content: str) -> Statement:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
 
-from palimpsest.memory.meaning.fitting import form_of, in_a_label, is_short, is_year
+from palimpsest.memory.meaning.fitting import form_of, in_a_label, is_short, is_year, number_or_day
 from palimpsest.memory.meaning.reading import (
     PACKAGE,
     after,
@@ -204,7 +204,7 @@ def _without_excuses(text: str) -> str:
 def _is_whole_name(text: str) -> bool:
     """Return whether a text that begins as a name has nothing else. "Fiona called" isn't a name."""
     first, *others = text.split()
-    if not first[0].isupper() or not others or _number().match(first):
+    if not first[0].isupper() or not others or number_or_day().match(first):
         return True
     return others[-1][0].isupper() or others[-1][0].isdigit()
 
@@ -261,7 +261,7 @@ def _is_placed(rest: str) -> bool:
 def _is_dated(rest: str) -> bool:
     """Return whether a text begins with a number, or with a day."""
     first, *_ = after(_glue(), rest.strip(_ENDS)).split() or [""]
-    return bool(_number().match(first.strip(_ENDS)))
+    return bool(number_or_day().match(first.strip(_ENDS)))
 
 
 def begins_as_correction(text: str) -> tuple[str, str] | None:
@@ -332,9 +332,9 @@ def _contrasted(content: str, new: str, old: str) -> str | None:
     bare_new, bare_old = after(_glue(), new).strip(_ENDS), after(_glue(), old).strip(_ENDS)
     if form_of(bare_new) != form_of(bare_old):
         return None
-    pairs = [(old, new)] if bare_new != new and bare_old != old else []
-    for before, value in (*pairs, (bare_old, bare_new), (old, bare_new)):
-        place = _place_of(content, before) if before else None
+    has_both = bare_new != new and bare_old != old
+    for before, value in ((old, new if has_both else bare_new), (bare_old, bare_new)):
+        place = _place_of(content, before)
         if place is not None:
             return _put(content, place, value)
     return None
@@ -351,16 +351,8 @@ def _put(content: str, place: tuple[int, int], new: str) -> str | None:
 
 def _place_of(content: str, old: str) -> tuple[int, int] | None:
     """Return the place of the old value in the content."""
-    for text in dict.fromkeys((old, after(_glue(), old).strip(_ENDS))):
-        found = re.search(rf"(?<!\w){re.escape(text)}(?!\w)", content, re.IGNORECASE)
-        if text and found:
-            return found.span()
-    return None
-
-
-@cache
-def _number() -> re.Pattern[str]:
-    return compiled("{number_or_day}")
+    found = re.search(rf"(?<!\w){re.escape(old)}(?!\w)", content, re.IGNORECASE)
+    return found.span() if old and found else None
 
 
 def _likely_place(content: str, new: str, by: Correction) -> tuple[int, int] | None:
@@ -388,12 +380,12 @@ def _numbers(tokens: list[re.Match[str]], new: str) -> tuple[int, int] | None:
     first, *others = new.split()
     said = {token[0].casefold() for token in tokens}
     is_alone = all(word.casefold() in said or _UNIT.match(word) for word in others)
-    if not _number().match(first) or not is_alone:
+    if not number_or_day().match(first) or not is_alone:
         return None
     places = [
         token
         for token in tokens
-        if _number().match(token[0]) and is_year(token[0]) == is_year(first)
+        if number_or_day().match(token[0]) and is_year(token[0]) == is_year(first)
     ]
     kind = _kind_of_value(first)
     same = [token for token in places if _kind_of_value(token[0]) == kind]
@@ -420,7 +412,7 @@ def _kind_of_value(text: str) -> str:
 
 
 def _misspelled(tokens: list[re.Match[str]], new: str) -> tuple[int, int] | None:
-    if " " in new or len(new) < LEAST_WORD or _number().match(new):
+    if " " in new or len(new) < LEAST_WORD or number_or_day().match(new):
         return None
     near = [
         (SequenceMatcher(None, token[0].casefold(), new.casefold()).ratio(), token)
@@ -440,7 +432,7 @@ def _is_name(text: str) -> bool:
     function word.
     """
     first = text.split(maxsplit=1)[0]
-    is_word = first.casefold() in function_words() or _number().match(first) is not None
+    is_word = first.casefold() in function_words() or number_or_day().match(first) is not None
     return first[0].isupper() and not is_word
 
 
@@ -478,7 +470,7 @@ def _tail(content: str, new: str) -> tuple[int, int] | None:
     tail = after(_glue(), found["tail"])
     if len(tail.split()) != len(new.split()) or _names_nothing(new):
         return None
-    if _number().match(tail) and not _number().match(new):
+    if number_or_day().match(tail) and not number_or_day().match(new):
         return None  # thanks after a number are not a new number
     return found.end("tail") - len(tail), found.end("tail")
 

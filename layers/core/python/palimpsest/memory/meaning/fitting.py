@@ -24,7 +24,7 @@ LEAST_NAMED = 0.1  # of them, if the old value itself is named
 MOST_WORDS = 16  # of a statement that a correction without the old value can mean
 _CLAUSE = re.compile(r"[,;.!?:)]\s|\s[(\u2013\u2014-]|[()]")
 _UNIT = re.compile(r"\s([^\W\d_]+)")
-_SIGNS = "€$£#"
+CURRENCIES = "€$£"
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _LABEL = re.compile(r"\((?:week of )?\d{4}(?:-\d\d){0,2}\)")
 
@@ -35,21 +35,23 @@ def is_short(content: str) -> bool:
 
 
 def is_about(
-    named: Sequence[str], content: str, place: tuple[int, int], *, least: float = LEAST_SHARED
+    named: Sequence[str], content: str, place: tuple[int, int], *, names_old: bool = False
 ) -> bool:
-    """Return whether the part of a content around a place is about the things in `named`: whether
-    these are at least this share of its words. Of a part that names nothing, the whole content
-    counts.
+    """Return whether the part of a content around a value's place is about the things in `named`.
+    With `names_old`, the old value was named too, so few of them are enough. Of a part that names
+    nothing, the whole content counts.
     """
     start, end = place
     before, after = _LABEL.sub(" ", content[:start]), _LABEL.sub(" ", content[end:])
-    if least >= LEAST_SHARED and _UNIT.match(after):  # a unit alone is not the thing
-        after = _UNIT.sub(" ", after, count=1)
+    unit = _UNIT.match(after)
+    if unit is not None and not names_old:  # a unit alone is not the thing
+        after = after[unit.end() :]
     first = max((found.end() for found in _CLAUSE.finditer(before)), default=0)
     last = _CLAUSE.search(after)
     clause = f"{before[first:]} {after[: last.start() if last else None]}"
     whole = f"{before} {after}"
     own = naming(clause) or naming(whole) or words(spoken(whole))
+    least = LEAST_NAMED if names_old else LEAST_SHARED
     return sum(is_meant_by(word, named) for word in own) >= least * len(own)
 
 
@@ -78,12 +80,13 @@ def form_of(value: str) -> str:
     """Return whether a value is a number or day, a name, or other words; empty if it names
     nothing.
     """
-    first, *_ = value.lstrip(_SIGNS).split() or [""]
-    if _number().match(first):
+    first, *_ = value.lstrip(f"{CURRENCIES}#").split() or [""]
+    if number_or_day().match(first):
         return "number"
     if not naming(value) or value.casefold() in _pronouns():
         return ""
-    return "name" if first[:1].isupper() else "words"
+    is_name = first[:1].isupper() and first.casefold() not in function_words()
+    return "name" if is_name else "words"
 
 
 @cache
@@ -92,7 +95,8 @@ def _pronouns() -> frozenset[str]:
 
 
 @cache
-def _number() -> re.Pattern[str]:
+def number_or_day() -> re.Pattern[str]:
+    """Return a pattern for a word that is a number, a day of the week or a month."""
     return compiled("{number_or_day}")
 
 

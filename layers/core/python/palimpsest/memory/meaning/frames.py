@@ -12,22 +12,14 @@ from functools import cache, lru_cache
 
 from palimpsest.memory.meaning.ends import is_unreal
 from palimpsest.memory.meaning.fitting import (
-    LEAST_NAMED,
-    LEAST_SHARED,
+    CURRENCIES,
     count_the_same,
     form_of,
     in_a_label,
     is_about,
     is_year,
 )
-from palimpsest.memory.meaning.reading import (
-    PACKAGE,
-    compiled,
-    is_alike,
-    is_meant_by,
-    naming,
-    spoken,
-)
+from palimpsest.memory.meaning.reading import PACKAGE, compiled, is_meant_by, naming, spoken
 from palimpsest.memory.times import tense_of
 from palimpsest.text.analyser import words
 from palimpsest.text.folding import folded
@@ -293,8 +285,8 @@ def moved(content: str, by: Move) -> str | None:
         new = _new_value(value, own, by)
         if new is None or folded(new.text) == folded(value.text):
             continue
-        least = LEAST_NAMED if by.denied else LEAST_SHARED
-        if fits(new, value, content) and is_about(by.named, content, value.place, least=least):
+        is_about_it = is_about(by.named, content, value.place, names_old=bool(by.denied))
+        if _fits(new, value) and is_about_it:
             result = result[: value.start] + new.text + result[value.end :]
             changes += 1
     return result if changes else None
@@ -326,10 +318,6 @@ def _is_of(by: Move, named: Sequence[str]) -> bool:
     return not by.things or by.is_plain or _is_dated(named)
 
 
-def _is_like_one(word: str, others: Sequence[str]) -> bool:
-    return any(is_alike(word, other) for other in others)
-
-
 @cache
 def _dated_things() -> frozenset[str]:
     return frozenset(folded(word) for word in filled_words(PACKAGE, ["{dated_things}"]))
@@ -356,10 +344,10 @@ def dates_a_thing(text: str) -> bool:
 _COMPOUNDS = ("termin", "flug", "budget", "frist", "treffen", "nummer", "preis", "miete", "prufung")
 
 
-def fits(new: Value, old: Value, content: str) -> bool:
-    """Return whether a new value of the same shape can replace a value of the content."""
+def _fits(new: Value, old: Value) -> bool:
+    """Return whether a new value can replace an old one of the same shape."""
     is_number = new.shape == "number"
-    return not is_number or count_the_same(new.text, new.after, old.text, content[old.end :])
+    return not is_number or count_the_same(new.text, new.after, old.text, old.after)
 
 
 def _new_value(value: Value, own: Sequence[Value], by: Move) -> Value | None:
@@ -459,9 +447,9 @@ def contrasted(content: str, by: Contrast) -> str | None:
     start, end = found.span()
     is_spelled = by.is_of_spelling and by.old[0].isupper()
     if not is_spelled and not (
-        by.rest and is_about(by.rest, content, (start, end), least=LEAST_NAMED)
+        by.rest and is_about(by.rest, content, (start, end), names_old=True)
     ):
         return None
-    if by.new[0] == content[max(0, start - 1)]:
-        start -= 1  # the sign of a currency
+    if by.new[0] in CURRENCIES and content[:start].endswith(by.new[0]):
+        start -= 1
     return content[:start] + by.new + content[end:]
