@@ -14,20 +14,17 @@ from unittest.mock import patch
 from palimpsest.api.resources.messages.shapes import AppendRequest
 from palimpsest.clock import FakeClock
 from palimpsest.extraction import reconcile
-from palimpsest.memory.filters import MemoryFilter
-from palimpsest.memory.versions import Version
 from palimpsest.scope import Scope, UserScope
-from palimpsest.service.service import Service
 from palimpsest_local.in_process import in_process
 from pydantic import TypeAdapter
 
 from benchmarks.report import Cell, Table
 from benchmarks.retrieval.labelled.dataset import OUR_SETS, load
 from benchmarks.retrieval.labelled.form import Conversation, Session
+from benchmarks.truth.versions import versions
 
 SCOPE = Scope("truth")
 USER = UserScope(SCOPE.tenant, "speaker")
-PAGE = 100
 SPOKEN = frozenset({"user", "assistant"})
 RIGHT_CHANGES = Path(__file__).parent / "right_changes.json"
 
@@ -108,11 +105,14 @@ def changes(talk: Conversation) -> list[Change]:
         service.work()
         superseded = [
             version
-            for version in _listed(service.service, superseded=True)
+            for version in versions(service.service, USER, superseded=True)
             if version.record.id not in seen
         ]
         seen.update(version.record.id for version in superseded)
-        every = (*superseded, *(_listed(service.service, superseded=False) if superseded else ()))
+        every = (
+            *superseded,
+            *(versions(service.service, USER, superseded=False) if superseded else ()),
+        )
         contents = {version.record.id: version.record.content for version in every}
         for version in superseded:
             by = contents.get(version.superseded_by or "")
@@ -131,22 +131,6 @@ def _spoken(session: Session) -> list[dict[str, str]]:
         for message in session.messages
         if message.role in SPOKEN and message.content
     ]
-
-
-def _listed(service: Service, *, superseded: bool) -> Iterator[Version]:
-    after = None
-    while True:
-        versions, after = service.show.listed(
-            USER,
-            where=MemoryFilter(),
-            limit=PAGE,
-            after=after,
-            newest_first=False,
-            superseded=superseded,
-        )
-        yield from versions
-        if after is None:
-            return
 
 
 @contextmanager

@@ -36,9 +36,9 @@ from benchmarks.truth.form import (
     load,
 )
 from benchmarks.truth.obedient import OBEYED, ObedientModel
+from benchmarks.truth.versions import versions
 
 TENANT = Scope("truth")
-PAGE = 100
 MINUTE = 60
 NO_TIME = "none"
 HALVES = (False, True)
@@ -172,29 +172,17 @@ def _morning(session: Session) -> datetime:
 
 
 def _listed(service: Service, user: UserScope, *, is_current: bool) -> Iterator[Memory]:
-    after = None
-    while True:
-        versions, after = service.show.listed(
-            user,
-            where=MemoryFilter(),
-            limit=PAGE,
-            after=after,
-            newest_first=True,
-            superseded=not is_current,
+    for version in versions(service, user, superseded=not is_current):
+        record = version.record
+        yield Memory(
+            record.content,
+            record.subject or "",
+            is_current,
+            speaker=record.speaker or "user",
+            occurs_at=record.occurs_at,
+            due_at=record.due_at,
+            changed=version.rests_on_changed,
         )
-        for version in versions:
-            record = version.record
-            yield Memory(
-                record.content,
-                record.subject or "",
-                is_current,
-                speaker=record.speaker or "user",
-                occurs_at=record.occurs_at,
-                due_at=record.due_at,
-                changed=version.rests_on_changed,
-            )
-        if after is None:
-            return
 
 
 def table(

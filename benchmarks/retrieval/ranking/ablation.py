@@ -20,10 +20,9 @@ from palimpsest.recall.weights import Weights
 
 from benchmarks import report
 from benchmarks.report import Cell, Table, for_terminal
-from benchmarks.retrieval import quality
 from benchmarks.retrieval.labelled.dataset import OUR_SETS, load
 from benchmarks.retrieval.place import Place, filled
-from benchmarks.retrieval.ranking.asked import AskedQuestion, asked
+from benchmarks.retrieval.ranking.asked import AskedQuestion, asked, built_in_models
 from benchmarks.retrieval.ranking.train import kind_left_out
 from benchmarks.retrieval.scores import scored
 
@@ -75,9 +74,7 @@ def main() -> None:
     asking.add_argument("--set", action="append", type=Path, dest="sets")
     asking.add_argument("--write", action="store_true", help="write the tables into the results")
     told = asking.parse_args()
-    embedder, reranker = quality.embedder(), quality.reranker()
-    if embedder is None or reranker is None:
-        raise SystemExit("The built-in models could not be installed.")
+    embedder, reranker = built_in_models()
     questions: list[AskedQuestion] = []
     with contextlib.ExitStack() as stack:
         places = []

@@ -20,9 +20,8 @@ from palimpsest.recall.ranker import LinearRanker, likelihood, linear_of
 
 from benchmarks import report
 from benchmarks.report import Cell, Table, for_terminal
-from benchmarks.retrieval import quality
-from benchmarks.retrieval.labelled.dataset import OUR_SETS, load
-from benchmarks.retrieval.place import Place, filled
+from benchmarks.retrieval.place import Place
+from benchmarks.retrieval.ranking.asked import gathered
 from benchmarks.retrieval.ranking.train import FOLDS, fitted, rounded
 
 WRITTEN = Path("layers/core/python/palimpsest/recall/answerable.json")
@@ -201,13 +200,7 @@ def main() -> None:
     asking.add_argument("--judge", action="store_true", help="do not write the weights")
     asking.add_argument("--write", action="store_true", help="write the tables into the results")
     told = asking.parse_args()
-    embedder, reranker = quality.embedder(), quality.reranker()
-    if embedder is None or reranker is None:
-        raise SystemExit("The built-in models could not be installed.")
-    questions: list[Whether] = []
-    for path in told.sets or OUR_SETS:
-        with filled(load(path), embedder=embedder, reranker=reranker) as place:
-            questions += whether(place)
+    questions = gathered(told.sets, whether)
     if not told.judge:
         WRITTEN.write_text(json.dumps(stored(questions), indent=1) + "\n")
     tables = [curve(questions), reliability(questions)]

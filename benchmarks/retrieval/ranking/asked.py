@@ -4,13 +4,20 @@ on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
 
+from palimpsest.models.ports import Embedder, Reranker
 from palimpsest.recall.rerank import FIRST
 from palimpsest.recall.signals import READ, Signal, read_signals
 
-from benchmarks.retrieval.place import Place
+from benchmarks.retrieval import quality
+from benchmarks.retrieval.labelled.dataset import OUR_SETS, load
+from benchmarks.retrieval.place import Place, filled
+
+Question = TypeVar("Question")
 
 EVERY = 2 * FIRST  # texts that the reranker reads: another ranker has other texts among the first
 
@@ -40,6 +47,26 @@ class AskedQuestion:
 
     def is_answer(self, candidate: Asked) -> bool:
         return not self.evidence.isdisjoint(candidate.messages)
+
+
+def built_in_models() -> tuple[Embedder, Reranker]:
+    """Return the built-in models. Raises `SystemExit` if they can't be installed."""
+    embedder, reranker = quality.embedder(), quality.reranker()
+    if embedder is None or reranker is None:
+        raise SystemExit("The built-in models could not be installed.")
+    return embedder, reranker
+
+
+def gathered(
+    paths: Sequence[Path] | None, ask: Callable[[Place], Iterable[Question]]
+) -> list[Question]:
+    """Return what `ask` makes of each set, by default of ours, with the built-in models."""
+    embedder, reranker = built_in_models()
+    questions: list[Question] = []
+    for path in paths or OUR_SETS:
+        with filled(load(path), embedder=embedder, reranker=reranker) as place:
+            questions += ask(place)
+    return questions
 
 
 def asked(place: Place) -> Iterator[AskedQuestion]:

@@ -21,10 +21,7 @@ from palimpsest.recall.signals import READ, SIGNALS, Signal
 
 from benchmarks.beside.environments import Peer, python_of
 from benchmarks.report import Cell, Table, for_terminal
-from benchmarks.retrieval import quality
-from benchmarks.retrieval.labelled.dataset import OUR_SETS, load
-from benchmarks.retrieval.place import filled
-from benchmarks.retrieval.ranking.asked import Asked, AskedQuestion, as_read, asked
+from benchmarks.retrieval.ranking.asked import Asked, AskedQuestion, as_read, asked, gathered
 
 WRITTEN = Path("layers/core/python/palimpsest/recall/ranker.json")
 LEARNER = Peer("ranker", "scikit-learn", ("scikit-learn",), "fits the weights of the ranker")
@@ -205,13 +202,9 @@ def main() -> None:
     asking.add_argument("--set", action="append", type=Path, dest="sets")
     asking.add_argument("--judge", action="store_true", help="do not write the ranker")
     told = asking.parse_args()
-    embedder, reranker = quality.embedder(), quality.reranker()
-    if embedder is None or reranker is None:
-        raise SystemExit("The built-in models could not be installed.")
-    questions: list[AskedQuestion] = []
-    for path in told.sets or OUR_SETS:
-        with filled(load(path), embedder=embedder, reranker=reranker) as place:
-            questions += asked(place)
+    if told.sets is not None and len(told.sets) < 2:
+        asking.error("name two sets at least: each is judged by what the others teach")
+    questions = gathered(told.sets, asked)
     stored = train(questions)
     if not told.judge:
         WRITTEN.write_text(json.dumps(stored, indent=1) + "\n")
