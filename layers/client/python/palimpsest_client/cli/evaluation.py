@@ -123,8 +123,8 @@ def _question(line: str, user: str | None, place: str) -> Question:
     who = row.get("user") or user
     if not isinstance(who, str):
         raise ValueError(f"{place} names no user. Name one under `user`, or with --user.")  # noqa: TRY004 - the file is wrong
-    given = row.get("expected")
-    expected = [given] if isinstance(given, str) else given
+    expectation = row.get("expected")
+    expected = [expectation] if isinstance(expectation, str) else expectation
     if not isinstance(expected, list) or not all(isinstance(e, str) and e for e in expected):
         raise ValueError(f"{place}: `expected` is a text or a list of texts; [] for no answer.")
     return Question(who, text, tuple(expected))

@@ -86,9 +86,9 @@ class EmbeddedIndex:
                 raise Unavailable("There is no search index yet.")
             for index in all_indexes(connection):
                 shelf = changed_shelf_of(connection, index, owner)
-                for each in ready:
+                for change in ready:
                     writing.apply(
-                        connection, index, shelf, each, with_vector=index.space == self._space
+                        connection, index, shelf, change, with_vector=index.space == self._space
                     )
         return ()
 
@@ -240,16 +240,16 @@ def _conditions(where: MemoryFilter) -> tuple[str, dict[str, Any]]:
     """Return the filter as SQL with placeholders, and the values for these. The SQL is `true` if
     the filter has no condition.
     """
-    said = {
+    stated = {
         name: value
         for name in _RULES
         if (value := getattr(where, name)) not in (None, frozenset(), ())
     }
     values = {
         name: value if isinstance(value, str | int | float) else json.dumps(list(value))
-        for name, value in said.items()
+        for name, value in stated.items()
     }
-    rules = [_RULES[name].format(name=name) for name in said]
+    rules = [_RULES[name].format(name=name) for name in stated]
     for number, test in enumerate(where.tests):
         rule, more = _test(test, f"test{number}")
         rules.append(rule)
@@ -268,8 +268,8 @@ def _test(test: TermTest, name: str) -> tuple[str, dict[str, Any]]:
     for number, (low, high) in enumerate(test.ranges):
         rules.append(f"(value >= :{name}low{number} AND value < :{name}high{number})")
         values |= {f"{name}low{number}": low, f"{name}high{number}": high}
-    found = f"EXISTS (SELECT value FROM json_each(metadata) WHERE {' OR '.join(rules)})"  # noqa: S608 - names alone
-    return f"NOT {found}" if test.negated else found, values
+    exists = f"EXISTS (SELECT value FROM json_each(metadata) WHERE {' OR '.join(rules)})"  # noqa: S608 - names alone
+    return f"NOT {exists}" if test.negated else exists, values
 
 
 @dataclass(frozen=True, slots=True)
