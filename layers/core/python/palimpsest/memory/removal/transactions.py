@@ -121,10 +121,10 @@ def _places_by_record(removal: Removal) -> list[list[Record]]:
     record was said. The current record comes last.
     """
     places: dict[str, list[Record]] = {}
-    for said in removal.said:
-        places[said.id] = [*places.pop(said.id, []), said]
+    for statement in removal.said:
+        places[statement.id] = [*places.pop(statement.id, []), statement]
     current = removal.pointer.last if removal.pointer else None
-    return sorted(places.values(), key=lambda said: said[0].id == current)
+    return sorted(places.values(), key=lambda statements: statements[0].id == current)
 
 
 def _surplus(records: Iterable[Sequence[Record]], room: Room) -> Iterator[Sequence[Record]]:
