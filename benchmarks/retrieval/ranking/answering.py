@@ -132,8 +132,8 @@ def floor_for(judgements: Sequence[Judged], *, lost: float) -> float:
     return answered[int(lost * len(answered))]
 
 
-def silent(found: Sequence[Judged], kind: Answered, *, floor: float) -> float:
-    of_kind = [judgement.likelihood for judgement in found if judgement.question.kind == kind]
+def silent(judgements: Sequence[Judged], kind: Answered, *, floor: float) -> float:
+    of_kind = [judgement.likelihood for judgement in judgements if judgement.question.kind == kind]
     return sum(likelihood < floor for likelihood in of_kind) / len(of_kind) if of_kind else 0.0
 
 
@@ -182,9 +182,9 @@ def reliability(questions: Sequence[Whether]) -> Table:
         ]
         whole = sum(weights) or 1.0
         pairs = list(zip(weights, within, strict=True))
-        said = sum(weight * judgement.likelihood for weight, judgement in pairs) / whole
+        expected = sum(weight * judgement.likelihood for weight, judgement in pairs) / whole
         real = sum(weight * judgement.question.is_answered for weight, judgement in pairs) / whole
-        rows.append([f"{low:.1f} to {high:.1f}", len(within), f"{said:.2f}", f"{real:.2f}"])
+        rows.append([f"{low:.1f} to {high:.1f}", len(within), f"{expected:.2f}", f"{real:.2f}"])
     note = (
         "Conversations left out. Questions with and without an answer count the same, in each set."
     )
