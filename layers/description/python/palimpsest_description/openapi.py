@@ -1,5 +1,5 @@
 """The OpenAPI description, which is made from the operations. `python -m
-palimpsest_description.openapi` writes it.
+palimpsest_description.openapi` prints it; the file `openapi.json` beside this module is its output.
 """
 
 from __future__ import annotations

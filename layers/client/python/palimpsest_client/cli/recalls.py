@@ -42,7 +42,9 @@ def feedback(
     wrong: Annotated[
         list[str] | None, typer.Option("--wrong", help="Id of a memory that is not true.")
     ] = None,
-    missing: Annotated[str | None, typer.Option(help="What should have been found.")] = None,
+    missing: Annotated[
+        str | None, typer.Option(help="A fact that the recall should have found.")
+    ] = None,
     json_: AsJson = False,
 ) -> None:
     """Say which memories of a recall were useful or wrong, and what was missing."""

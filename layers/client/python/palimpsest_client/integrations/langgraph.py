@@ -159,8 +159,8 @@ class PalimpsestChatMessageHistory(BaseChatMessageHistory):
     session's budget, and has memories of the user from the session's first message on. With
     `whole`, `messages` is every stored message, and nothing else.
 
-    With `cache_points`, which Anthropic's models need, `messages` says where their prompt cache
-    should store it. `prompt_cache_key` is what OpenAI's models take.
+    With `cache_points`, `messages` marks the places up to which a prompt cache stores the input.
+    Anthropic's models need this. OpenAI's models take the `prompt_cache_key` instead.
     """
 
     def __init__(

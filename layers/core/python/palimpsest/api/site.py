@@ -178,8 +178,8 @@ def docs_policy() -> str:
 def protected_resource(resource: str, issuer: str) -> ProtectedResource:
     """Find whose tokens are taken (RFC 9728).
 
-    Available only with `auth=jwt`. An MCP client finds here where it gets a token. The path of a
-    resource, such as `/v1/users/{user_id}/mcp`, may follow. No key is needed.
+    Available only with `auth=jwt`. An MCP client reads here which server gives it a token. The path
+    of a resource, such as `/v1/users/{user_id}/mcp`, may follow. No key is needed.
     """
     return {
         "resource": resource,

@@ -1,5 +1,5 @@
-"""Writes the lines of a memory. Each speaker and day has one heading, and the days are in order. Of
-two statements about the same subject, the later one comes last.
+"""Writes the lines of a memory. Each speaker and day has one heading, and the days are in order. If
+two statements are about the same subject, the later one comes last.
 """
 
 from __future__ import annotations

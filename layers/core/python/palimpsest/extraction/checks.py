@@ -151,7 +151,7 @@ def _objection(
 
 
 def _only_asks(finding: Finding) -> bool:
-    """Return whether the finding is a question. What comes before a colon may state something."""
+    """Return whether the finding is only a question. Words before a colon may state something."""
     may_ask = finding.type == "task" or finding.depends or ":" in finding.content
     return not may_ask and is_question(finding.content)
 

@@ -168,9 +168,7 @@ class Steps:
                 self.finish(cancelled(open_job, why))
 
     def root(self, job: Job) -> Job:
-        """Return the first job of the chain; the job itself if the first one does not exist any
-        more.
-        """
+        """Return the first job of the chain. If that job no longer exists, return `job` itself."""
         if job.parent is None:
             return job
         return self.jobs.get(Scope(job.tenant), job.parent) or job
@@ -237,7 +235,9 @@ class Steps:
             self.finish(_stepped(job, error))
 
     def skip_chunk(self, job: Job, at: Looked, line: ChunkLine) -> None:
-        """Write only the chunk's line and the progress. The same job continues after the chunk."""
+        """Write only the chunk's ledger line and the progress. The same job continues with the next
+        chunk.
+        """
         self.memories.commit(
             user_of(job), MemoryCommit(epoch=job.epoch, line=line, progress=_moved(at, line))
         )

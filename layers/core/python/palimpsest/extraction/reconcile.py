@@ -1,5 +1,5 @@
-"""Decides which known records statements end or correct, before the statements are stored. Findings
-of a model and of rules go through the same decisions.
+"""Decides which known records are ended or corrected by new statements, before these are stored.
+Findings of a model and of rules go through the same decisions.
 """
 
 from __future__ import annotations

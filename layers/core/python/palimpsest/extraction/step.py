@@ -270,8 +270,8 @@ class ExtractChunk:
     def _with_graph(
         self, job: Job, findings: _StepFindings, statements: Sequence[Statement], *, most: int
     ) -> tuple[Sequence[Statement], Sequence[Statement]]:
-        """The statements, each with the relationships that are drawn from it, and the findings'
-        statements about people and things, with the same sources.
+        """Return the statements, each with the relationships that were found in it. The findings'
+        statements about people and things get the same sources.
         """
         numbered = enumerate(findings.findings)
         relations = [

@@ -178,7 +178,7 @@ class Buried:
         )
 
     def _repeated(self, sentence: str) -> set[str]:
-        """Return digests of the words of a sentence, whole and by their beginnings."""
+        """Return digests of a sentence's words: of each whole word, and of its beginning."""
         return self._words(sentence) | self._digests(content_terms(sentence))
 
     def _says(self, sentence: str, *, at: int | None) -> bool:
@@ -202,9 +202,7 @@ class Buried:
 def burial_of(
     scope: UserScope, records: Sequence[Record], *, at: int, states: States = states_nothing
 ) -> Burial:
-    """Return the burial of one record. `records` has the record once for each place where it was
-    said.
-    """
+    """Return the burial of one record. `records` has it once for each message that states it."""
     record, mine = records[0], Buried(scope, (), states)
     texts = [record.content, *(place.source.quote or "" for place in records)]
     about = _subject(record.subject, scope)

@@ -35,8 +35,8 @@ _WORD = re.compile(r"[^\W_][\w'’.-]*")  # noqa: RUF001 - marks of many scripts
 class Distinct:
     """The words that distinguish one memory from another: its names and numbers, and the beginnings
     of its other words. `subject` has the words for the person whom it is about, if these are needed
-    too: "My sister lives in Kiel". If `is_somebody` is true, the names are those of a person or
-    animal, and any statement that has them is about them.
+    too: "My sister lives in Kiel". If `is_somebody` is true, the names belong to a person or
+    animal, and any statement with one of them is about that person or animal.
     """
 
     names: frozenset[str] = frozenset()

@@ -40,7 +40,7 @@ class AtMost:
     what: str
 
     def new(self, scope: UserScope, topics: Sequence[str]) -> frozenset[str]:
-        """Return those of up to 100 topics that are of this kind and do not exist yet. Raises
+        """Return the topics (of at most 100) that are of this kind and do not exist yet. Raises
         `Conflict` (`too_many_` and `what`) if these topics would exceed the user's limit, and
         `Unavailable`.
         """

@@ -16,10 +16,10 @@ class Burial:
     """The trace of a memory that was deleted at the time `at` (epoch milliseconds). All other
     fields are digests. `said` has its texts and quotes, `words` its words, `values` its names and
     numbers. `names` and `distinct` have the words that tell it from other memories, `abouts` the
-    words for its subject, and `areas` its areas of life. If `is_somebody` is true, the names are
-    those of a person or animal. `meanings` has what it says in a form that does not depend on its
-    words. `stated` is when it was last said (epoch milliseconds). Burials of older releases lack
-    the last fields.
+    words for its subject, and `areas` its areas of life. If `is_somebody` is true, the names belong
+    to a person or animal. `meanings` has what it says in a form that does not depend on its words.
+    `stated` is when it was last said (epoch milliseconds). Burials of older releases lack the last
+    fields.
     """
 
     id: str

@@ -165,7 +165,7 @@ def _other_words(clause: str) -> list[str]:
 
 
 def _is_kept_out(clause: str, *, denied: bool) -> bool:
-    """Return whether a clause wants what is said out of a memory, or within a conversation."""
+    """Return whether a clause asks to keep words out of a memory, or within a conversation."""
     in_memory = _class("memory_places").search(clause) is not None
     if in_memory and (denied or _out_of_memory().search(clause)):
         return True
@@ -180,9 +180,7 @@ def _is_kept_out(clause: str, *, denied: bool) -> bool:
 
 
 def _is_ordered(verbs: str, clause: str) -> bool:
-    """Return whether a sentence asks somebody to do what a verb says, instead of reporting it: "I
-    never keep it".
-    """
+    """Return whether a sentence asks somebody to act, unlike a report ("I never keep it")."""
     for verb in _class(verbs).finditer(clause):
         before = clause[: verb.start()]
         if _OWN_AFTER.match(clause, verb.end()) is None and not _has_subject(before):

@@ -47,8 +47,8 @@ tried on those texts.
 
 @cache
 def _denied() -> re.Pattern[str]:
-    """Return a pattern for an order not to keep what is said. The clause begins with a denial of
-    keeping, or with keeping and its denial. It names only "this", or announces something.
+    """Return a pattern for an order not to keep the speaker's words. The clause begins with a
+    denial of keeping, or with keeping and its denial. It names only "this", or announces something.
     """
     denial, keeping, kept = phrases("denials"), phrases("keeping"), phrases("kept")
     small = rf"(?:(?:{phrases('fillers')})(?!\w)[ ]*,?[ ]*)*+"

@@ -69,7 +69,7 @@ class RecallRun:
 
 @dataclass(slots=True)
 class ReadResult:
-    """The memories that may be shown. `dropped` has the reason against each other candidate, by
+    """The memories that may be shown. `dropped` gives the reason for every other candidate, by its
     key.
     """
 

@@ -78,9 +78,9 @@ def _no_floor(_: Scope) -> None:
 class Recall:
     """Recalls memories. Without an `embedder`, there is no search by meaning, and `degraded` has
     `vector`. Without a `model`, answers quote the memories. Without `weights`, the defaults apply,
-    with the thresholds of the embedder's model.
-    The reranker reads the `reads_first` best. Without `rankers`, the learned ones rank.
-    `answer_floor` gives a tenant's own floor for answers, or None for the one that was learned.
+    with the thresholds of the embedder's model. The reranker reads the `reads_first` best. Without
+    `rankers`, the learned ones rank. `answer_floor` gives a tenant's own floor for answers, or None
+    for the learned floor.
     """
 
     memories: Memories

@@ -242,9 +242,9 @@ def _marked(memory: FoundMemory, newer: Mapping[Place, str]) -> FoundMemory:
 
 @dataclass(frozen=True, slots=True)
 class _Stated:
-    """A memory with the statement in it that is compared with others. Of a long text, this is the
-    sentence with most of the question's words: only in it, a word of change or an equal word says
-    something about what is asked. `words` are its terms without function words.
+    """A memory with the statement in it that is compared with others. In a long text, this is the
+    sentence with most of the question's words. Only there does a word of change, or an equal word,
+    concern the question. `words` are its terms without function words.
     """
 
     memory: FoundMemory

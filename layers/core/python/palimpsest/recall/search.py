@@ -72,9 +72,9 @@ class SearchMemories:
     ) -> tuple[FoundMemory, ...]:
         """Return the k best matches, best first, each with the retriever's own score: BM25 for
         `keyword`, cosine (-1..1) for `vector`. A caller's own `vector`, of the index's dimension,
-        replaces that of the text. Messages that the caller `shows` (by session and sequence number)
-        and those that score below `least` are left out before they are read. A message that says an
-        earlier value of a topic is marked, as in recall. With `for_messages`, nothing is read or
+        replaces that of the text. Messages are left out before they are read if the caller `shows`
+        them (by session and sequence number), or if they score below `least`. A message that says
+        an earlier value of a topic is marked, as in recall. With `for_messages`, nothing is read or
         returned unless a message is found: records only mark messages then.
 
         If the retriever fails, no other one replaces it. Raises `Unavailable`, and `Unprocessable`

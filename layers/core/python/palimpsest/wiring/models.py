@@ -195,7 +195,9 @@ def question_embedder(
 
 
 def embeds_without_key(environment: settings.EmbeddingSettings) -> bool:
-    """Return whether the embedding model needs no stored key: it is built in, or Bedrock's."""
+    """Return whether the embedding model needs no stored key. Models of Bedrock and the built-in
+    one need none.
+    """
     return embeds_here(environment) or _embeds_by_bedrock(environment)
 
 

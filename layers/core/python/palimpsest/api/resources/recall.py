@@ -273,11 +273,11 @@ def recall(service: Service, call: Call, *, user_id: UserId, body: RecallBody) -
 
     Return the memories and messages that answer a question best, each with its source. They are
     found by words, by topics and by meaning. If nothing fits, the list is empty. Memories that were
-    corrected are not returned as current. The following are left out: calls and results of this
-    service's own tools, repetitions of the question, equal texts after the first (`times` counts
-    them), and, with `session_id`, everything that this session's window still holds. With `answer`,
-    a model answers the question from the memories and cites them. A memory that the reranker does
-    not read in time is ranked without it. Its cost and effect are in the `trace` of
+    corrected are not returned as current. Recall leaves out calls and results of this service's own
+    tools, repetitions of the question, and equal texts after the first (`times` counts them). With
+    `session_id` it also leaves out everything that this session's window still holds. With
+    `answer`, a model answers the question from the memories and cites them. A memory that the
+    reranker does not read in time is ranked without it. Its cost and effect are in the `trace` of
     `explain`. `degraded` names the parts that were unavailable.
     """
     return recalled(service.recall(call.user(user_id), body.request()), user=user_id, body=body)

@@ -275,8 +275,9 @@ def _ends(end: End, record: Record) -> bool:
 
 
 def _share_of_record(end: End, record: Record, named: Sequence[str]) -> float:
-    """Return which share of a record's words the end names. A short record that has all words of a
-    clear end counts in full, a long one by its clauses.
+    """Return the share of a record's words that the end names. For a `plain` end, all words of the
+    record count. For other ends, the share is 1 if the record is short, else the largest share in
+    any of its clauses.
     """
     if end.kind == "plain":
         return _share(named, end)
@@ -286,7 +287,7 @@ def _share_of_record(end: End, record: Record, named: Sequence[str]) -> float:
 
 
 def _share(named: Sequence[str], end: End) -> float:
-    """Return which share of the words the end names."""
+    """Return the share of the words that the end names."""
     return sum(is_meant_by(word, end.words) for word in named) / max(1, len(named))
 
 

@@ -38,8 +38,8 @@ def is_about(
     named: Sequence[str], content: str, place: tuple[int, int], *, names_old: bool = False
 ) -> bool:
     """Return whether the part of a content around a value's place is about the things in `named`.
-    With `names_old`, the old value was named too, so few of them are enough. Of a part that names
-    nothing, the whole content counts.
+    With `names_old`, the old value was named too, so few of them are enough. If the clause names
+    nothing, the words of the whole content count.
     """
     start, end = place
     before, after = _LABEL.sub(" ", content[:start]), _LABEL.sub(" ", content[end:])

@@ -105,8 +105,8 @@ class ForgetPages:
         return PageDone(forgotten, page.after, len(hidden.messages))
 
     def _forget(self, scope: UserScope, job: Job, ids: Sequence[str]) -> tuple[int, Hidden]:
-        """Remove those of the memories that are still current. Return how many there were, and
-        which words were hidden.
+        """Remove the memories that are still current. Return how many there were, and which words
+        were hidden.
         """
         if not ids:
             return 0, Hidden()

@@ -171,8 +171,8 @@ class RedactSources:
     redact: Redact
 
     def __call__(self, scope: UserScope, hidden: Hidden) -> Sequence[str]:
-        """Replace the words in their messages. Return the ids of the jobs that remove what else was
-        made from these messages. Raises `Unavailable`.
+        """Replace the words in their messages. Return the ids of the jobs that remove all other
+        things that were made from these messages. Raises `Unavailable`.
         """
         jobs: list[str] = []
         for session, seq, _ in hidden.messages:
