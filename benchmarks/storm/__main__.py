@@ -74,7 +74,9 @@ def under_way(stack: Stack) -> list[str]:
         "ExpressionAttributeValues": {":job": {"S": "job"}},
     }
     jobs = client.get_paginator("scan").paginate(TableName=stack.outputs["SessionsTable"], **scan)
-    found = [f"{item['kind']['S']} {item['state']['S']}" for page in jobs for item in page["Items"]]
+    waiting = [
+        f"{item['kind']['S']} {item['state']['S']}" for page in jobs for item in page["Items"]
+    ]
     pending = {
         "FilterExpression": "index_state = :pending",
         "ExpressionAttributeValues": {":pending": {"S": "pending"}},
@@ -82,7 +84,7 @@ def under_way(stack: Stack) -> list[str]:
     records = client.get_paginator("scan").paginate(
         TableName=stack.outputs["MemoriesTable"], **pending
     )
-    return found + ["memory not indexed" for page in records for _ in page["Items"]]
+    return waiting + ["memory not indexed" for page in records for _ in page["Items"]]
 
 
 def run(*, minutes: float, users: int) -> tuple[Verdict, Story, Sequence[Course], Counter[str]]:
@@ -235,16 +237,19 @@ def page(file: Path, table: str, *, minutes: float, users: int) -> None:
 
 Figures of decision [143](../adr/0143-a-storm.md).
 
-`make storm` lets {users} users talk for {minutes:g} minutes with a local stack of its own, and lets everything go wrong at the same
-time: functions' processes are killed with `SIGKILL`, a double of the model server misbehaves in {len(WAYS)} ways, tables refuse up to
-60 % of the functions' calls, and the search index is away for up to 20 s. Clients try a call again with the same key, for a minute at most. Windows have
-{BUDGET} tokens. Afterwards every history is read and compared with what was acknowledged, and the work must be done within
-{QUIET_SECONDS // 60} minutes: no message waits in a queue, no job runs or comes again, and the index has every memory. The messages of a killed function come back when
-it must have ended, after 100 s at most ([ADR 172](../adr/0172-quiet-after-three-minutes.md)). If it was killed while it started, they stay hidden for up to
-nine minutes. The sweep has sent the messages of jobs again before, but the words of a conversation's message may be missing in the index until then;
-recall reads the newest ones from the tables.
+`make storm` lets {users} users talk for {minutes:g} minutes with a local stack of its own. Meanwhile everything goes wrong at the same
+time. Functions' processes are killed with `SIGKILL`, and a double of the model server misbehaves in {len(WAYS)} ways. Tables refuse up to
+60 % of the functions' calls, and the search index is away for up to 20 s. Clients try a call again with the same key, for a minute
+at most. Windows have {BUDGET} tokens.
 
-![What was acknowledged, what waited, and what went wrong](storm.svg)
+Afterwards the storm reads every history and compares it with the acknowledged messages. The work must be done within {QUIET_SECONDS // 60} minutes:
+no message waits in a queue, no job runs or comes again, and the index has every memory.
+
+The messages of a killed function come back when it must have ended, after 100 s at most ([ADR 172](../adr/0172-quiet-after-three-minutes.md)).
+If it was killed while it started, they stay hidden for up to nine minutes. The sweep sends the messages of jobs again before that. But the
+words of a conversation's message may be missing in the index until then. Recall reads the newest messages from the tables.
+
+![Acknowledged messages, waiting work, and faults over time](storm.svg)
 
 {table}
 {machine()}, load {load()}.

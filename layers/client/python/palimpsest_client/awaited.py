@@ -1,4 +1,4 @@
-"""The client for programs with an event loop, in which every call is awaited.
+"""The asynchronous client, for programs with an event loop. Its calls are awaited.
 
 `write_blocking.py` writes `blocking.py`, the client for programs that wait, from this file.
 """

@@ -48,7 +48,7 @@ class TenantCalls:
         return call("GET", "jobs", job_id)
 
     def model_calls(self, job_id: str, *, limit: int | None = None) -> Listing[ModelCall]:
-        """List what a model was sent and answered in a job, oldest first. It is empty unless the
+        """List the prompts and answers of a job's model calls, oldest first. It is empty unless the
         settings have `keep_model_calls`. Raises `JobNotFound`.
         """
         return Listing(("jobs", job_id, "calls"), "calls", {}, limit)
@@ -76,8 +76,8 @@ class TenantCalls:
         self, /, *, by: str = "day", limit: int | None = None, **period: str | None
     ) -> Listing[Used]:
         """List the usage from the date `from_` to the date `to`, with a row for each `day` or
-        `user`, or one row in total (`tenant`). It can be that of one `user_id`. Needs the scope
-        `admin`.
+        `user`, or one row in total (`tenant`). With `user_id`, only this user's usage counts. Needs
+        the scope `admin`.
         """
         query = {name.rstrip("_"): value for name, value in period.items()}
         return Listing(("usage",), "usage", {"by": by, **query}, limit)

@@ -1,4 +1,4 @@
-"""Reads from a model API's answer what the call used."""
+"""Reads the usage of a call from the answer of a model's API."""
 
 from __future__ import annotations
 

@@ -51,10 +51,10 @@ class Feed(Protocol):
         """
 
     def changes(self) -> Sequence[Changed] | None:
-        """Take the changes of the search index's contents since the last call: each message that
-        was stored, redacted or removed, each record that was removed, and each record that was
-        written with the index state `pending`. None says that older changes are lost, so the search
-        index must be built anew.
+        """Take the changes since the last call that concern the search index: messages that were
+        stored, redacted or removed, records that were removed, and records that were written with
+        the index state `pending`. None means that older changes are lost, so the search index must
+        be rebuilt.
         """
 
 

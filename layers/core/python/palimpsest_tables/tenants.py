@@ -95,9 +95,7 @@ class LogKeyItem(TableModel):
 
 
 def whole(stored: float | None) -> int | None:
-    """Return a stored number as it was written. pynamodb declares all numbers as fractions, and no
-    field as absent.
-    """
+    """Return a stored number as the integer that was written, or None if the field is absent."""
     return None if stored is None else int(stored)
 
 

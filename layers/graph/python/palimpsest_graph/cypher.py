@@ -98,9 +98,9 @@ class _Token:
 
 
 def read_query(text: str) -> CypherQuery:
-    """Return the query. Raises `Unprocessable` for anything but a single query that only reads:
-    `invalid_query`, `query_writes` for a clause that writes or calls something, and
-    `query_too_large` for a query that is too long, too deep or too wide for the engine.
+    """Parse a single query that only reads. Raises `Unprocessable`: `query_writes` for a clause
+    that writes or calls something, `query_too_large` if the query is too long, too deep or too wide
+    for the engine, and `invalid_query` for all else.
     """
     if len(text) > MAX_QUERY:
         raise _too_large(f"it has more than {MAX_QUERY:,} characters")

@@ -1,5 +1,5 @@
-"""The command line `palimpsest`. It shows the client with typer and rich, which the extra `cli`
-installs.
+"""The command line `palimpsest`. It calls the service through the client. The extra `cli` installs
+its libraries, typer and rich.
 """
 
 import sys

@@ -150,7 +150,7 @@ class PalimpsestStore(BaseStore):
             user = self._user if isinstance(self._user, str) else self._user(prefix)
         except IndexError:  # the prefix is too short to name one
             user = None
-        names = [user] if user else [each["user_id"] for each in self._memory.users()]
+        names = [user] if user else [known_user["user_id"] for known_user in self._memory.users()]
         return map(self._memory.user, names)
 
 
@@ -159,8 +159,8 @@ class PalimpsestChatMessageHistory(BaseChatMessageHistory):
     session's budget, and has memories of the user from the session's first message on. With
     `whole`, `messages` is every stored message, and nothing else.
 
-    With `cache_points`, which Anthropic's models need, `messages` says where their prompt cache
-    should store it. `prompt_cache_key` is what OpenAI's models take.
+    With `cache_points`, `messages` marks the places up to which a prompt cache stores the input.
+    Anthropic's models need this. OpenAI's models take the `prompt_cache_key` instead.
     """
 
     def __init__(
@@ -261,8 +261,8 @@ def _chat(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _item(found: Mapping[str, Any]) -> dict[str, Any]:
-    data, at = found["data"], datetime.fromisoformat(found["valid_from"])
+def _item(record: Mapping[str, Any]) -> dict[str, Any]:
+    data, at = record["data"], datetime.fromisoformat(record["valid_from"])
     return {
         "value": data["value"],
         "key": data["key"],

@@ -178,8 +178,8 @@ def docs_policy() -> str:
 def protected_resource(resource: str, issuer: str) -> ProtectedResource:
     """Find whose tokens are taken (RFC 9728).
 
-    Available only with `auth=jwt`. An MCP client finds here where it gets a token. The path of a
-    resource, such as `/v1/users/{user_id}/mcp`, may follow. No key is needed.
+    Available only with `auth=jwt`. An MCP client reads here which server gives it a token. The path
+    of a resource, such as `/v1/users/{user_id}/mcp`, may follow. No key is needed.
     """
     return {
         "resource": resource,
@@ -243,9 +243,9 @@ def _hash_of(package: str, name: str) -> str:
 def _packed(
     content_type: str, text: str, event: Mapping[str, Any], *, policy: str = ""
 ) -> dict[str, Any]:
-    asked = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
+    headers_sent = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
     headers = {"Content-Security-Policy": policy} if policy else {}
-    if "gzip" not in asked.get("accept-encoding", ""):
+    if "gzip" not in headers_sent.get("accept-encoding", ""):
         return _answer(content_type, text, headers=headers)
     packed = base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
     return _answer(

@@ -1,4 +1,6 @@
-"""Read what a context needs besides its messages while the append that asks for it is stored."""
+"""Reads the parts of a context other than its messages, while the append that asks for the context
+is stored.
+"""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class SessionContext:
 
     @property
     def _pinned(self) -> int:
-        """Return how many messages from before the window the context shows."""
+        """Return the number of messages before the window that the context shows."""
         return sum(seq < self.head.window_start for seq in self.fitted.seqs)
 
     @property

@@ -273,9 +273,9 @@ class ManageSessions:
         *,
         base: Mapping[str, Any] | None = None,
     ) -> Configuration:
-        """Return the configuration `base`, or the tenant's defaults without it, with the wanted
-        fields in place of theirs. Only a model that `wanted` names is checked, so that a session
-        whose model is no longer allowed can still be changed.
+        """Return the configuration `base`, or the tenant's defaults if it is None, changed by the
+        fields of `wanted`. Only a model that `wanted` names is checked, so that a session whose
+        model is no longer allowed can still be changed.
         """
         fields = {**(wanted.memory or {})}
         memory = merged({**(tenant.memory if base is None else base)}, fields)

@@ -97,16 +97,17 @@ def _finding(value: Any) -> Finding | None:
 
 def _relations(value: Any) -> Iterator[Relation]:
     """Yield the relations of a finding that have all fields."""
-    for each in value[:MOST_RELATIONS] if isinstance(value, list) else ():
-        if not isinstance(each, dict):
+    for relation in value[:MOST_RELATIONS] if isinstance(value, list) else ():
+        if not isinstance(relation, dict):
             continue
-        start, kind, end = (_text(each.get(name)) for name in ("from", "type", "to"))
+        start, kind, end = (_text(relation.get(name)) for name in ("from", "type", "to"))
         kinds = [
-            as_entity_type(_text(each.get(name)) or "Thing") for name in ("from_type", "to_type")
+            as_entity_type(_text(relation.get(name)) or "Thing")
+            for name in ("from_type", "to_type")
         ]
         named = as_relationship_type(kind or "")
         if start and end and named and kinds[0] and kinds[1]:
-            single = each.get("single") is True
+            single = relation.get("single") is True
             yield Relation(start.strip(), kinds[0], named, end.strip(), kinds[1], single=single)
 
 
@@ -125,13 +126,13 @@ def _text(value: Any) -> str | None:
 
 def _texts(value: Any) -> tuple[str, ...]:
     values: Sequence[Any] = value if isinstance(value, list) else [value]
-    return tuple(text for each in values if (text := _text(each)) is not None)
+    return tuple(text for item in values if (text := _text(item)) is not None)
 
 
 def _numbers(value: Any) -> tuple[int, ...]:
     """Return the sequence numbers; none if one of the values is not a number."""
     values: Sequence[Any] = value if isinstance(value, list) else [value]
-    numbers = [int(each) for each in values if _is_number(each)]
+    numbers = [int(item) for item in values if _is_number(item)]
     return tuple(numbers) if len(numbers) == len(values) else ()
 
 

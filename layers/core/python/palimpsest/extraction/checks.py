@@ -86,18 +86,18 @@ def checked(findings: Sequence[Finding], chunk: Chunk, *, owner: ConversationOwn
     """Return the findings that the chunk's messages support. Each is returned once, limited in
     size, and cites only messages of the chunk.
     """
-    given = {message.seq: _plain(text_of(message.chat)) for message in chunk.messages}
+    texts = {message.seq: _plain(text_of(message.chat)) for message in chunk.messages}
     context = {message.seq for message in chunk.before}
     before = [_plain(text_of(message.chat)) for message in chunk.before]
     names = names_in(chunk.messages, user=owner.user, names=owner.names)
     passed: dict[tuple[str, str], Finding] = {}
     dropped: Counter[str] = Counter()
     for finding in findings:
-        cited = tuple(sorted({seq for seq in finding.seqs if seq in given}))
+        cited = tuple(sorted({seq for seq in finding.seqs if seq in texts}))
         cites = finding if cited == finding.seqs else replace(finding, seqs=cited)
         about = attributed(cites, chunk.messages, user=owner.user, names=names)
         tidy = _tidy(about)
-        reason = _objection(finding, tidy, given, context, owner)
+        reason = _objection(finding, tidy, texts, context, owner)
         if reason in (None, "unquoted"):
             reason = not_testimony(finding, chunk) or reason
         if reason is None and _only_asks(tidy):
@@ -110,7 +110,7 @@ def checked(findings: Sequence[Finding], chunk: Chunk, *, owner: ConversationOwn
         if reason is None:
             passed[key] = tidy
             if tidy.relations:
-                named = _named(tidy.relations, (*given.values(), *before))
+                named = _named(tidy.relations, (*texts.values(), *before))
                 passed[key] = replace(tidy, relations=named)
         else:
             dropped[reason] += 1
@@ -132,7 +132,7 @@ def _needs_its_conversation(finding: Finding) -> bool:
 def _objection(
     finding: Finding,
     tidy: Finding,
-    given: Mapping[int, str],
+    texts: Mapping[int, str],
     context: set[int],
     owner: ConversationOwner,
 ) -> str | None:
@@ -143,15 +143,15 @@ def _objection(
         return "too_long"
     if not owner.is_meant(finding):
         return "another_user"
-    if not tidy.seqs or not all(seq in given or seq in context for seq in finding.seqs):
+    if not tidy.seqs or not all(seq in texts or seq in context for seq in finding.seqs):
         return "not_given"
-    if not any(_is_quoted(finding.quote, given[seq]) for seq in tidy.seqs):
+    if not any(_is_quoted(finding.quote, texts[seq]) for seq in tidy.seqs):
         return "unquoted"
     return "unimportant" if tidy.importance < LEAST_IMPORTANCE else None
 
 
 def _only_asks(finding: Finding) -> bool:
-    """Return whether the finding is a question. What comes before a colon may state something."""
+    """Return whether the finding is only a question. Words before a colon may state something."""
     may_ask = finding.type == "task" or finding.depends or ":" in finding.content
     return not may_ask and is_question(finding.content)
 
@@ -176,7 +176,7 @@ def _is_quoted(quote: str, text: str) -> bool:
     """Return whether the message contains the quote. Case, spaces, kinds of quotation marks and
     markup escapes may differ.
     """
-    return any(_holds(_plain(said).strip(_EDGES), text) for said in {quote, unescape(quote)})
+    return any(_holds(_plain(form).strip(_EDGES), text) for form in {quote, unescape(quote)})
 
 
 def _holds(quote: str, text: str) -> bool:
@@ -236,8 +236,8 @@ def _tidy(finding: Finding) -> Finding:
 def _terms(terms: Sequence[str], *, most: int, longest: int) -> Iterator[str]:
     """Yield each term once, whatever its case, without terms that are too long."""
     seen = {term.strip().casefold(): term.strip() for term in reversed(terms)}
-    found = [term for term in reversed(seen.values()) if term and len(term) <= longest]
-    yield from found[:most]
+    short = [term for term in reversed(seen.values()) if term and len(term) <= longest]
+    yield from short[:most]
 
 
 def statement_of(
@@ -259,7 +259,7 @@ def statement_of(
     timing = timed(finding, at=day)
     finding = timing.finding
     content = dated(finding.content, at=day)
-    labels = [found.label for found in relative_dates(finding.content, at=day)]
+    labels = [date.label for date in relative_dates(finding.content, at=day)]
     return Statement(
         type=cast(SaidType, finding.type),
         content=content if len(content) <= MAX_CONTENT else finding.content,
@@ -294,9 +294,11 @@ def _metadata(cited: Sequence[Message]) -> dict[str, Any]:
     """Return the metadata of the cited messages, without long or nested values. If two messages
     have the same key, the later one wins.
     """
-    given = {name: value for message in cited for name, value in message.metadata.items()}
+    metadata = {name: value for message in cited for name, value in message.metadata.items()}
     simple = {
-        name: value for name, value in given.items() if isinstance(value, str | int | float | bool)
+        name: value
+        for name, value in metadata.items()
+        if isinstance(value, str | int | float | bool)
     }
     short = [
         (name, value)

@@ -79,9 +79,9 @@ def chunk_of(
     skipped: dict[int, str] = {}
     weight, end = 0, first - 1
     for message in messages:
-        said = as_said(message)
-        is_deleted = bool(message.hidden) and not text_of(said.chat).strip()
-        reason = skip_reason(message) or ("deleted" if is_deleted else reader.reads(said))
+        spoken = as_said(message)
+        is_deleted = bool(message.hidden) and not text_of(spoken.chat).strip()
+        reason = skip_reason(message) or ("deleted" if is_deleted else reader.reads(spoken))
         weight += message.tokens + MARKUP_TOKENS if reason is None else 0
         is_full = (
             reason is None
@@ -92,7 +92,7 @@ def chunk_of(
             chunk = Chunk(first, end, tuple(read), skipped, tuple(before))
             return _without_taken_back(chunk, reader)
         if reason is None:
-            read.append(reader.own(said))
+            read.append(reader.own(spoken))
         else:
             skipped[message.seq] = reason
         end = message.seq

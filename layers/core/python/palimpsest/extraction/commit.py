@@ -84,19 +84,21 @@ class Steps:
         """
         scope, turn, head = session_of(job), at.turn, at.head
         assert head is not None  # noqa: S101 - it is nobody's turn in a session that is gone
-        found = self.sessions.messages(scope, first=turn.first, last=turn.last, page=50)
+        messages = self.sessions.messages(scope, first=turn.first, last=turn.last, page=50)
         least = max(head.base + 1, turn.first - LOOK_BACK)
         earlier = self.sessions.messages(
             scope, first=least, last=turn.first - 1, newest_first=True, page=5
         )
-        asked = list(earlier)
+        preceding = list(earlier)
         return chunk_of(
-            self._passed(message for message in found if not head.is_withdrawn(message.seq)),
+            self._passed(message for message in messages if not head.is_withdrawn(message.seq)),
             first=turn.first,
             last=turn.last,
             room=None if turn.is_parked else room,
-            before=context_of(message for message in asked if not head.is_withdrawn(message.seq)),
-            reader=self._reader(scope, job, asked, least=least, base=head.base),
+            before=context_of(
+                message for message in preceding if not head.is_withdrawn(message.seq)
+            ),
+            reader=self._reader(scope, job, preceding, least=least, base=head.base),
         )
 
     def _reader(
@@ -166,9 +168,7 @@ class Steps:
                 self.finish(cancelled(open_job, why))
 
     def root(self, job: Job) -> Job:
-        """Return the first job of the chain; the job itself if the first one does not exist any
-        more.
-        """
+        """Return the first job of the chain. If that job no longer exists, return `job` itself."""
         if job.parent is None:
             return job
         return self.jobs.get(Scope(job.tenant), job.parent) or job
@@ -210,19 +210,19 @@ class Steps:
         """Return the first step of the waiting job whose turn it is now (None: there is none), and
         the ids of the jobs that still wait.
         """
-        found = [self.jobs.get(Scope(job.tenant), name) for name in progress.waiting]
+        jobs = [self.jobs.get(Scope(job.tenant), name) for name in progress.waiting]
         waiting = sorted(
             (
                 waiting_job
-                for waiting_job in found
+                for waiting_job in jobs
                 if waiting_job is not None and not waiting_job.has_ended
             ),
-            key=lambda each: each.first,
+            key=lambda waiting_job: waiting_job.first,
         )
         if not waiting or waiting[0].first > progress.through + 1:
-            return None, tuple(each.id for each in waiting)
+            return None, tuple(waiting_job.id for waiting_job in waiting)
         step = next_step(waiting[0], first=waiting[0].first, now=seconds(self.clock.now()))
-        return self._new(step), tuple(each.id for each in waiting[1:])
+        return self._new(step), tuple(waiting_job.id for waiting_job in waiting[1:])
 
     def _new(self, step: Job) -> Job | None:
         """Return the step, or None if an earlier delivery of the same message has stored it."""
@@ -235,7 +235,9 @@ class Steps:
             self.finish(_stepped(job, error))
 
     def skip_chunk(self, job: Job, at: Looked, line: ChunkLine) -> None:
-        """Write only the chunk's line and the progress. The same job continues after the chunk."""
+        """Write only the chunk's ledger line and the progress. The same job continues with the next
+        chunk.
+        """
         self.memories.commit(
             user_of(job), MemoryCommit(epoch=job.epoch, line=line, progress=_moved(at, line))
         )

@@ -111,10 +111,12 @@ class RetryExtraction:
             self.steps.jobs.settle(root, due_at=None)
             return None
         new = another_attempt(root, first=parked[0][0], now=seconds(self.steps.clock.now()))
-        while (found := self.steps.jobs.get(scope.owner, new.id)) is not None and found.has_ended:
-            self.steps.jobs.settle(found, due_at=None)
-            new = another_attempt(found, first=new.first, now=new.created_at)
-        if found is None:
+        while (
+            attempt := self.steps.jobs.get(scope.owner, new.id)
+        ) is not None and attempt.has_ended:
+            self.steps.jobs.settle(attempt, due_at=None)
+            new = another_attempt(attempt, first=new.first, now=new.created_at)
+        if attempt is None:
             self.steps.memories.commit(scope, MemoryCommit(epoch=root.epoch, job=new))
         self.steps.jobs.settle(root, due_at=None)
         return new.id
@@ -174,8 +176,8 @@ class RestartExtraction:
     def _goes_on(self, job: Job, start: int) -> bool:
         """Say whether a later step of the job exists and has not ended."""
         step = next_step(job, first=start, now=0)
-        found = self.steps.jobs.get(Scope(job.tenant), step.id)
-        return found is not None and found.id != job.id and not found.has_ended
+        later = self.steps.jobs.get(Scope(job.tenant), step.id)
+        return later is not None and later.id != job.id and not later.has_ended
 
     def _finish_step(self, job: Job, root: Job) -> None:
         """End the step, and the first job of its chain if `root` has ended."""

@@ -111,12 +111,12 @@ class Ingest:
         open_calls_after(drafts, b"")
         message_sizes(drafts, has_contents=self.append.contents is not None)
         if session_id is not None:
-            found = (
+            preceding = (
                 self.sessions.messages_at(scope.owner.session(session_id), [after]) if after else ()
             )
-            if after and not found:
+            if after and not preceding:
                 raise _diverged()
-            before = found[0].id if found else ""
+            before = preceding[0].id if preceding else ""
             return self._ingested(
                 _transcript(scope, drafts, session_id, agent, after=after, before=before)
             )
@@ -176,14 +176,14 @@ class Ingest:
         history is shorter.
         """
         first, is_newest = max(head.base, transcript.after) + 1, head.last_id == transcript.ids[-1]
-        found = self.sessions.messages(
+        messages = self.sessions.messages(
             transcript.scope,
             first=first,
             last=head.seq,
             newest_first=is_newest,
             page=1 if is_newest else None,
         )
-        shown = (message for message in found if not head.is_withdrawn(message.seq))
+        shown = (message for message in messages if not head.is_withdrawn(message.seq))
         return next(islice(shown, 0 if is_newest else len(transcript.ids) - 1, None), None)
 
     def _append(self, transcript: _Transcript, stored: _Stored) -> AppendResult | None:

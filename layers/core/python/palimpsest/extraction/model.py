@@ -118,25 +118,27 @@ class ModelExtractor:
         an unusable answer, the model is asked once more.
         """
         used = Usage()
-        for asked in (instructions, f"{instructions}\n\n{prompts.load('extraction_repair')}"):
+        for prompt in (instructions, f"{instructions}\n\n{prompts.load('extraction_repair')}"):
             completion = None
             try:
-                completion = self._asked(asked, text)
+                completion = self._asked(prompt, text)
                 return read_answer(completion.text), completion, used + completion.usage
             except ModelFailed as failure:
-                used += completion.usage if completion else self._sent(failure, asked, text)
+                used += completion.usage if completion else self._sent(failure, prompt, text)
                 failure.spent = priced(
                     completion.model if completion else failure.model, **asdict(used)
                 )
-                if asked != instructions or not isinstance(failure, ModelOutputInvalid):
+                if prompt != instructions or not isinstance(failure, ModelOutputInvalid):
                     raise
         raise AssertionError  # the second call returns or raises
 
-    def _sent(self, failure: ModelFailed, asked: str, text: str) -> Usage:
+    def _sent(self, failure: ModelFailed, instructions: str, text: str) -> Usage:
         """Return the usage of a failed call: the tokens that were sent. The tokens of its answer
         are not known.
         """
-        return Usage(1, self._count(asked) + self._count(text)) if failure.was_called else Usage()
+        if not failure.was_called:
+            return Usage()
+        return Usage(1, self._count(instructions) + self._count(text))
 
     def _asked(self, instructions: str, text: str) -> Completion:
         ask = partial(self.chat.complete_json, instructions=instructions, text=text, schema=SCHEMA)
@@ -157,8 +159,15 @@ class ModelExtractor:
         return min(MOST_OUTPUT, self.chat.capacity(self.model) // 4)
 
     def _room(self, prompt: str | None) -> int:
-        said = _instructions(prompt) + prompts.load("extraction_repair") + json.dumps(SCHEMA.body)
-        room = self.chat.capacity(self.model) - self._output - self._count(said) - CHAT_OVERHEAD
+        instructions = (
+            _instructions(prompt) + prompts.load("extraction_repair") + json.dumps(SCHEMA.body)
+        )
+        room = (
+            self.chat.capacity(self.model)
+            - self._output
+            - self._count(instructions)
+            - CHAT_OVERHEAD
+        )
         return max(LEAST_ROOM, room)
 
     @property
@@ -174,8 +183,8 @@ def _covered(answer: ExtractionAnswer, chunk: Chunk) -> tuple[int, Sequence[Find
     model reads the messages in order, so some findings of the last cited message, and all findings
     of later messages, may be missing. Raises `ModelOutputInvalid` if the answer cites no message.
     """
-    given = {message.seq for message in chunk.messages}
-    ends = sorted({max(finding.seqs) for finding in answer.findings} & given)
+    seqs = {message.seq for message in chunk.messages}
+    ends = sorted({max(finding.seqs) for finding in answer.findings} & seqs)
     if not ends:
         raise ModelOutputInvalid("The answer was cut off before it cited a message.")
     through = ends[-1] - 1 if len(ends) > 1 else ends[0]

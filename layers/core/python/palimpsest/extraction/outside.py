@@ -195,17 +195,17 @@ class IngestOutside:
 
     def _new(self, scope: SessionScope, head: Head, drafts: Sequence[Draft]) -> Sequence[Draft]:
         """Return the messages that the session does not have, each once."""
-        given = {outside_id(draft, session=scope.session): draft for draft in drafts}
+        new = {outside_id(draft, session=scope.session): draft for draft in drafts}
         first = max(head.base, head.seq - MOST_KNOWN) + 1
         for message in self.append.sessions.messages(scope, first=first, last=head.seq):
             if not head.is_withdrawn(message.seq):
-                given.pop(
+                new.pop(
                     message.id
                     if message.is_outside
                     else outside_id(message, session=scope.session),
                     None,
                 )
-        return tuple(given.values())
+        return tuple(new.values())
 
 
 def _check_ids(drafts: Sequence[Draft]) -> None:
@@ -232,9 +232,9 @@ def newest(
             return _identified(page, before=0)
         if count is None and not all(map(_has_id, page)):
             break
-        found = _identified(page, before=(count or len(page)) - len(page))
-        if has_met(found[0]):
-            return found
+        messages = _identified(page, before=(count or len(page)) - len(page))
+        if has_met(messages[0]):
+            return messages
         limit *= 4
     load = history.load if isinstance(history, ChatHistoryProvider) else history
     return _identified(load(session), before=0)
@@ -251,5 +251,6 @@ def _identified(messages: Sequence[SaidOutside], *, before: int) -> list[Mapping
         for message in messages
     ]
     return [
-        {**said, "id": said.get("id") or str(place)} for place, said in enumerate(whole, before + 1)
+        {**message, "id": message.get("id") or str(place)}
+        for place, message in enumerate(whole, before + 1)
     ]

@@ -1,5 +1,5 @@
-"""Decides which known records statements end or correct, before the statements are stored. Findings
-of a model and of rules go through the same decisions.
+"""Decides which known records are ended or corrected by new statements, before these are stored.
+Findings of a model and of rules go through the same decisions.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def reconciled(
 ) -> Reconciled:
     """Return the statements to store, and the topics that they end."""
     state, put_right = _Known(known), set[tuple[tuple[int, ...], str]]()
-    for rank, (finding, given) in enumerate(zip(findings, statements, strict=True)):
-        statement = _in_its_topic(given)
+    for rank, (finding, finding_statement) in enumerate(zip(findings, statements, strict=True)):
+        statement = _in_its_topic(finding_statement)
         quoted = (finding.seqs, finding.quote)
         if quoted in put_right:
             continue
@@ -103,20 +103,23 @@ def _related(finding: Finding, statement: Statement, rank: int, state: _Known) -
     """
     if statement.speaker not in (None, USER):  # what others say moves no topic of the user
         return None if finding.depends else statement
-    own = [(place, _draft(one)) for place, (_, one, _) in enumerate(state.statements)]
+    own = [
+        (place, _draft(own_statement))
+        for place, (_, own_statement, _) in enumerate(state.statements)
+    ]
     order = _order(statement, rank)
-    known = [one for _, one in reversed(own)]
-    known += [one for one in state.records if one.order < order]
+    known = [record for _, record in reversed(own)]
+    known += [record for record in state.records if record.order < order]
     may_repeat = _may_repeat(finding, statement)
-    found = related(statement, known, may_repeat=may_repeat, states=not finding.depends)
-    if found is None:
+    relation = related(statement, known, may_repeat=may_repeat, states=not finding.depends)
+    if relation is None:
         return None if finding.depends else statement
-    record = known[found.place]
-    if found.kind == "repeats":
+    record = known[relation.place]
+    if relation.kind == "repeats":
         return replace(
             statement, content=record.content, topic=record.topic_key, version_of=record.topic_key
         )
-    return _changing(found, statement, record, order, state, is_own=found.place < len(own))
+    return _changing(relation, statement, record, order, state, is_own=relation.place < len(own))
 
 
 def _may_repeat(finding: Finding, statement: Statement) -> bool:
@@ -125,7 +128,7 @@ def _may_repeat(finding: Finding, statement: Statement) -> bool:
 
 
 def _changing(
-    found: Related,
+    relation: Related,
     statement: Statement,
     record: Record,
     order: Order,
@@ -137,9 +140,9 @@ def _changing(
     becomes the next version of the known one.
     """
     if is_own:
-        _end_own(len(state.statements) - 1 - found.place, order, state)
+        _end_own(len(state.statements) - 1 - relation.place, order, state)
         return statement
-    if found.kind == "replaces" and statement.topic_key is None:
+    if relation.kind == "replaces" and statement.topic_key is None:
         key = topic_of_edits(record)
         before = record.id if record.topic_key is None else None
         return replace(statement, version_of=key, replaces=before)
@@ -221,13 +224,13 @@ def _order(statement: Statement, rank: int) -> Order:
 
 def _ends(finding: Finding, statement: Statement, rank: int, state: _Known) -> bool:
     """Return whether the statement says that something ended, and thereby ends a known record."""
-    said = unlabelled(finding.content, statement.subject)
-    found = ends_of(said) if statement.type in ("fact", "event") else ()
-    if not found:
+    content = unlabelled(finding.content, statement.subject)
+    ended = ends_of(content) if statement.type in ("fact", "event") else ()
+    if not ended:
         return False
     order = _order(statement, rank)
-    own, places = _ended_here(found, statement, state)
-    stored = [record for record in state.records if _is_ended(record, found, statement, order)]
+    own, places = _ended_here(ended, statement, state)
+    stored = [record for record in state.records if _is_ended(record, ended, statement, order)]
     for place in own:
         _end_own(place, order, state)
     for record in stored[: MOST_ENDED - places]:
@@ -236,19 +239,19 @@ def _ends(finding: Finding, statement: Statement, rank: int, state: _Known) -> b
     return bool(own or stored)
 
 
-def _ended_here(found: Sequence[End], statement: Statement, state: _Known) -> tuple[list[int], int]:
+def _ended_here(ended: Sequence[End], statement: Statement, state: _Known) -> tuple[list[int], int]:
     """Return the places of the step's own statements that end, and their number."""
     places = [
         place
         for place, (_, other, _) in enumerate(state.statements)
-        if other.topic_key != (statement.topic_key or "") and is_ended(_draft(other), found)
+        if other.topic_key != (statement.topic_key or "") and is_ended(_draft(other), ended)
     ][-MOST_ENDED:]
     return places, len(places)
 
 
-def _is_ended(record: Record, found: Sequence[End], statement: Statement, order: Order) -> bool:
+def _is_ended(record: Record, ended: Sequence[End], statement: Statement, order: Order) -> bool:
     is_other_topic = record.topic_key is None or record.topic_key != statement.topic_key
-    return is_other_topic and record.order < order and is_ended(record, found)
+    return is_other_topic and record.order < order and is_ended(record, ended)
 
 
 def _draft(statement: Statement) -> Record:
@@ -270,22 +273,24 @@ def _corrects(
     finding: Finding, statement: Statement, rank: int, chunk: Chunk, state: _Known
 ) -> bool:
     """Return whether the statement corrects another one. If so, the other one is corrected."""
-    found = correction_of(unlabelled(finding.content, statement.subject))
+    correction = correction_of(unlabelled(finding.content, statement.subject))
     seq = max(finding.seqs)
-    if found is None or (found.old is None and not found.is_meant and _asked(seq, chunk)):
+    if correction is None or (
+        correction.old is None and not correction.is_meant and _asked(seq, chunk)
+    ):
         return False
-    if found.is_bare and not _follows_its_speaker(seq, chunk):
+    if correction.is_bare and not _follows_its_speaker(seq, chunk):
         return False
-    for place in _likely_places(found, seq, chunk, state):
+    for place in _likely_places(correction, seq, chunk, state):
         other_finding, other, its_rank = state.statements[place]
-        content = corrected(other.content, found)
+        content = corrected(other.content, correction)
         if content is not None:
             better = replace(other_finding, content=content, relations=())
             right = _with_times(replace(other, content=content), statement)
             state.statements[place] = (better, right, its_rank)
             return True
-    for record in _likely_records(found, finding, chunk, state):
-        content = corrected(record.content, found)
+    for record in _likely_records(correction, finding, chunk, state):
+        content = corrected(record.content, correction)
         if content is not None and record.order < _order(statement, rank):
             right = _version(statement, record, content)
             state.statements.append((replace(finding, content=content), right, rank))
@@ -328,7 +333,7 @@ def _new_contents(statement: Statement) -> Sequence[Change]:
     if statement.type not in ("fact", "event"):
         return ()
     text = unlabelled(statement.content, statement.subject)
-    ways: list[Change] = [partial(contrasted, by=each) for each in contrasts_of(text)]
+    ways: list[Change] = [partial(contrasted, by=contrast) for contrast in contrasts_of(text)]
     move = move_of(text) if may_move(text) else None
     return [*ways, partial(moved, by=move)] if move is not None else ways
 
@@ -338,9 +343,9 @@ def _changed(change: Change, other: Record, statement: Statement) -> str | None:
         return None
     if other.topic_key is not None and other.topic_key == statement.topic_key:
         return None
-    said = unlabelled(other.content, other.subject)
-    changed = change(said)
-    return None if changed is None else other.content.removesuffix(said) + changed
+    content = unlabelled(other.content, other.subject)
+    changed = change(content)
+    return None if changed is None else other.content.removesuffix(content) + changed
 
 
 def is_preference(topic: str | None) -> bool:
@@ -373,20 +378,20 @@ def _times(
     """Return when a corrected content happens or is due. Without a new day, the old day stays."""
     moment = None
     if (by.occurs_at or by.due_at) and by.valid_from is not None:
-        said = datetime.fromtimestamp(by.valid_from / 1_000, UTC).date()
-        moment = moment_of(content, at=said)
+        day = datetime.fromtimestamp(by.valid_from / 1_000, UTC).date()
+        moment = moment_of(content, at=day)
     new = (moment.first.isoformat() if moment else None) or by.occurs_at or by.due_at
     if due_at is not None:
         return None, new or due_at
     return new or occurs_at, None
 
 
-def _likely_places(found: Correction, seq: int, chunk: Chunk, state: _Known) -> list[int]:
+def _likely_places(correction: Correction, seq: int, chunk: Chunk, state: _Known) -> list[int]:
     """Return the places of the step's statements that a correction may be about, the last one
     first.
     """
     places = list(reversed(range(len(state.statements))))
-    if found.old is not None:
+    if correction.old is not None:
         return places
     before = _before(seq, chunk)
     near = {seq} | ({before.seq} if before is not None else set())
@@ -394,13 +399,13 @@ def _likely_places(found: Correction, seq: int, chunk: Chunk, state: _Known) -> 
 
 
 def _likely_records(
-    found: Correction, finding: Finding, chunk: Chunk, state: _Known
+    correction: Correction, finding: Finding, chunk: Chunk, state: _Known
 ) -> Sequence[Record]:
     """Return the stored records that a correction may be about. These are all records with the old
     value, or else the records of the last message.
     """
     in_order = sorted(state.records, key=lambda record: record.order, reverse=True)
-    if found.old is not None:
+    if correction.old is not None:
         return in_order
     before = _before(max(finding.seqs), chunk)
     if not in_order:

@@ -39,7 +39,7 @@ class Related:
     place: int
 
 
-def said(of: Statement | Record) -> Said:
+def said_in(of: Statement | Record) -> Said:
     return Said(of.content, of.type, of.topic_key, of.subject)
 
 
@@ -55,17 +55,17 @@ def related(
     if new.type not in READ or not (may_change or may_repeat) or _has_its_topic(new, known):
         return None
     marks = learned().thresholds
-    found = list[tuple[float, Related]]()
+    concerns = list[tuple[float, Related]]()
     for place in compared(new, known):
-        likely = learned().likely(said(new), said(known[place]))
+        likely = learned().likely(said_in(new), said_in(known[place]))
         is_plain = states and not differ_in_value(new.content, known[place].content)
         least = marks.changes if is_plain else marks.clearly
         changed = _changed(likely, new.content)
         if may_change and changed >= least:
-            found.append((changed, Related(_kind(likely), place)))
+            concerns.append((changed, Related(_kind(likely), place)))
         if may_repeat and likely.repeats >= marks.repeats and _may_be_one(new, known[place]):
-            found.append((likely.repeats, Related("repeats", place)))
-    return max(found, key=lambda pair: pair[0])[1] if found else None
+            concerns.append((likely.repeats, Related("repeats", place)))
+    return max(concerns, key=lambda pair: pair[0])[1] if concerns else None
 
 
 def _has_its_topic(new: Statement, known: Sequence[Record]) -> bool:
@@ -73,7 +73,7 @@ def _has_its_topic(new: Statement, known: Sequence[Record]) -> bool:
     only that value.
     """
     key = new.topic_key
-    return key is not None and any(one.topic_key == key for one in known)
+    return key is not None and any(record.topic_key == key for record in known)
 
 
 def _may_be_one(new: Statement, known: Record) -> bool:
@@ -111,8 +111,10 @@ def compared(new: Statement, known: Sequence[Record]) -> Iterable[int]:
     named = naming(new.content)
     places = [
         place
-        for place, one in enumerate(known)
-        if one.type in READ and one.speaker == new.speaker and not _is_of_one_message(new, one)
+        for place, record in enumerate(known)
+        if record.type in READ
+        and record.speaker == new.speaker
+        and not _is_of_one_message(new, record)
     ]
     near = (place for place in places if _is_near(named, known[place]))
     return dict.fromkeys((*islice(near, MOST_COMPARED - MOST_NEWEST), *places[:MOST_NEWEST]))

@@ -121,8 +121,8 @@ class ExtractChunk:
         else:
             self.steps.jobs.start(job.begun(now=seconds(self.steps.clock.now())))
             self.remember.check_room(user_of(job))
-            found = replace(self._found(job, at), redactions=_redactions(at))
-            is_over = until_committed(lambda: self._commit(job, found), clock=self.steps.clock)
+            findings = replace(self._found(job, at), redactions=_redactions(at))
+            is_over = until_committed(lambda: self._commit(job, findings), clock=self.steps.clock)
         if is_over and at.head is not None and at.head.outside:
             self.steps.forget_passed(job)
         return is_over
@@ -145,25 +145,25 @@ class ExtractChunk:
         with counting(self.steps.jobs, job), paid_by(user), limited, kept:
             extraction = self.extractor.extract(chunk, prompt=prompt, whole=at.turn.is_parked)
         owner = replace(_owner(job), names=names_of(self.remember.memories, user_of(job)).all)
-        found = _checked_findings(at.turn, chunk, extraction, owner=owner, most=MOST_FINDINGS)
-        return replace(found, names=owner.names)
+        findings = _checked_findings(at.turn, chunk, extraction, owner=owner, most=MOST_FINDINGS)
+        return replace(findings, names=owner.names)
 
-    def _commit(self, job: Job, found: _StepFindings) -> bool:
+    def _commit(self, job: Job, findings: _StepFindings) -> bool:
         """Commit if it is still this job's turn; if another delivery was faster, discard the work.
         False if a message was redacted since the messages were read: the step must be done again.
         """
         at = self.steps.look(job)
-        if at.turn != found.turn or _redactions(at) != found.redactions:
-            if spent := priced(found.extraction.model, **asdict(found.extraction.usage)):
+        if at.turn != findings.turn or _redactions(at) != findings.redactions:
+            if spent := priced(findings.extraction.model, **asdict(findings.extraction.usage)):
                 self.steps.jobs.spend(job, spent)
-            if at.turn == found.turn:
+            if at.turn == findings.turn:
                 return False
             self.steps.skip_job(job, at)
             return True
-        prepared, found = self._prepared(job, at, found)
-        line = _line(job.session, found, prepared)
+        prepared, findings = self._prepared(job, at, findings)
+        line = _line(job.session, findings, prepared)
         with tracing.memory("upsert_memory", tenant=job.tenant) as span:
-            tracing.counted(span, len(found.findings))
+            tracing.counted(span, len(findings.findings))
             self.steps.commit(job, self.steps.advanced(prepared.commit, job, at, line=line))
         return True
 
@@ -174,8 +174,10 @@ class ExtractChunk:
         transaction, relations are left out first, then findings.
         """
         findings = self._without_buried(job, self._of_their_subjects(findings))
-        told = _statements(job, at, findings)
-        kept = reconciled(findings.findings, told, findings.chunk, known=partial(self._known, job))
+        stated = _statements(job, at, findings)
+        kept = reconciled(
+            findings.findings, stated, findings.chunk, known=partial(self._known, job)
+        )
         named = replace(findings, findings=kept.findings)
         resting = self._resting(user_of(job), kept.findings, kept.statements)
         statements, of_graph = self._with_graph(job, named, resting, most=relations)
@@ -218,11 +220,11 @@ class ExtractChunk:
     def _of_its_subject(self, finding: Finding) -> Finding:
         if finding.subject not in (None, USER):
             return finding
-        told = self.states(finding.content)
-        others = {stated.subject for stated in told} - {None, USER}
-        if len(others) != 1 or any(stated.subject in (None, USER) for stated in told):
+        statements = self.states(finding.content)
+        others = {stated.subject for stated in statements} - {None, USER}
+        if len(others) != 1 or any(stated.subject in (None, USER) for stated in statements):
             return finding
-        topics = [stated.topic for stated in told if stated.topic]
+        topics = [stated.topic for stated in statements if stated.topic]
         return replace(finding, subject=others.pop(), topic=topics[0] if topics else None)
 
     def _without_buried(self, job: Job, findings: _StepFindings) -> _StepFindings:
@@ -238,10 +240,10 @@ class ExtractChunk:
         times = {m.seq: milliseconds(said_at(m)) for m in findings.chunk.messages}
 
         def is_buried(finding: Finding) -> bool:
-            said, at = finding.content, max(times[seq] for seq in finding.seqs)
+            content, at = finding.content, max(times[seq] for seq in finding.seqs)
             about = {"topic": finding.topic, "subject": finding.subject}
-            is_said = buried.holds(said, quote=finding.quote, at=at, **about)
-            return is_said or buried.is_outdated(said, at=at, **about)
+            is_said = buried.holds(content, quote=finding.quote, at=at, **about)
+            return is_said or buried.is_outdated(content, at=at, **about)
 
         left = tuple(finding for finding in findings.findings if not is_buried(finding))
         gone = len(findings.findings) - len(left)
@@ -268,19 +270,19 @@ class ExtractChunk:
     def _with_graph(
         self, job: Job, findings: _StepFindings, statements: Sequence[Statement], *, most: int
     ) -> tuple[Sequence[Statement], Sequence[Statement]]:
-        """The statements, each with the relationships that are drawn from it, and the findings'
-        statements about people and things, with the same sources.
+        """Return the statements, each with the relationships that were found in it. The findings'
+        statements about people and things get the same sources.
         """
         numbered = enumerate(findings.findings)
-        said = [
+        relations = [
             (number, relation) for number, finding in numbered for relation in finding.relations
         ][:most]
-        if not said:
+        if not relations:
             return statements, ()
         scope = user_of(job)
-        pairs = [(statements[number], relation) for number, relation in said]
+        pairs = [(statements[number], relation) for number, relation in relations]
         drawn = drawn_from(pairs, self.graph(scope), user=scope.user)
-        return _drawing(statements, drawn, [number for number, _ in said]), drawn.statements
+        return _drawing(statements, drawn, [number for number, _ in relations]), drawn.statements
 
     def _prepared_without_removed(
         self, scope: UserScope, statements: Sequence[Statement], *, ends: Sequence[EndOfTopic] = ()
@@ -295,9 +297,9 @@ class ExtractChunk:
         removed = self.remember.memories.tombstones(scope, new) if new else {}
         left = [
             statement
-            for statement, one in zip(statements, prepared.made, strict=True)
-            if one.record.id not in removed
-            or not _is_from(statement.source, removed[one.record.id].sources)
+            for statement, decision in zip(statements, prepared.made, strict=True)
+            if decision.record.id not in removed
+            or not _is_from(statement.source, removed[decision.record.id].sources)
         ]
         if len(left) == len(statements):
             return prepared, 0

@@ -18,8 +18,8 @@ def unified(stored: Iterable[Entity]) -> tuple[list[Entity], Names]:
     order in which it was written.
 
     An entity with several ids is listed under an id that a caller gave. If no caller gave one, it
-    is listed under an id that was made from its name. Of two ids of the same kind, the
-    alphabetically first counts.
+    is listed under an id that was made from its name. If two ids are of the same kind, the
+    alphabetically first one counts.
 
     The properties of the parts are joined. If two parts have different values of a property, the
     later value counts. The entity began with the first of its parts. It has ended if all of its
@@ -81,7 +81,7 @@ def stored_id(graph: Graph, start: str, kind: str, end: str | None) -> str:
 
 def with_stored_ids(relationship: Relationship, graph: Graph) -> Relationship:
     """Return a caller's relationship with the ids under which its two entities are listed. If its
-    own id was made from those of the entities, it gets the id under which it is stored.
+    own id was made from the ids of its entities, it gets the id under which it is stored.
     """
     start, end = (graph.names.id_of(name) for name in (relationship.start, relationship.end))
     name = relationship.id

@@ -53,8 +53,10 @@ def when(record: Record, *, now: datetime, ended_at: int | None = None) -> str |
         return f"planned for {day}"
     if today <= _last(first, record.time_unit):
         return f"planned for today, {day}" if record.time_unit == "day" else f"planned for {day}"
-    said = datetime.fromtimestamp(record.valid_from / 1000, UTC).date().isoformat()
-    return f"was planned for {day}" if first > said else f"happened {_on(day, record.time_unit)}"
+    stated_on = datetime.fromtimestamp(record.valid_from / 1000, UTC).date().isoformat()
+    return (
+        f"was planned for {day}" if first > stated_on else f"happened {_on(day, record.time_unit)}"
+    )
 
 
 def is_long_past(record: Record, *, now: datetime) -> bool:
@@ -67,7 +69,7 @@ def with_one_date(content: str, *, when: str | None) -> str:
     """Return the content without the dates in brackets that `when` repeats."""
     if when is None:
         return content
-    return _BRACKETS.sub(lambda found: "" if _days(found[0]) in when else found[0], content)
+    return _BRACKETS.sub(lambda dates: "" if _days(dates[0]) in when else dates[0], content)
 
 
 def names_a_date(content: str) -> bool:

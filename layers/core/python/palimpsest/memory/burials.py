@@ -61,8 +61,8 @@ class Buried:
         """Return the same burials with a stricter comparison. Only statements with equal words are
         then held to be deleted, not statements in other words with the same meaning.
         """
-        said = [Burial(burial.id, burial.at, said=burial.said) for burial in self.burials]
-        return Buried(self.scope, said)
+        exact = [Burial(burial.id, burial.at, said=burial.said) for burial in self.burials]
+        return Buried(self.scope, exact)
 
     def holds(
         self,
@@ -80,10 +80,10 @@ class Buried:
         later = [burial for burial in self.burials if at is None or at < burial.at]
         if not later:
             return False
-        said = {self._text(text) for text in (content, quote) if text}
-        if any(said & {*each.said} for each in later):
+        spoken = {self._text(text) for text in (content, quote) if text}
+        if any(spoken & {*burial.said} for burial in later):
             return True
-        later = [each for each in later if each.words]
+        later = [burial for burial in later if burial.words]
         about = _subject(subject, self.scope)
         topics = self._topics(content, topic, about)
         said_now = ComparedWords(
@@ -94,12 +94,13 @@ class Buried:
         mine = self._digests((about, *self._abouts(content)))
         user = _digest(self.scope, "")
         meant, subjects = self._digests(meanings(content)), self._subjects(content, about)
-        if any(meant & {*each.meanings} and each.subject in subjects for each in later):
+        if any(meant & {*burial.meanings} and burial.subject in subjects for burial in later):
             return True
         # Whom a sentence is about is told by its form alone; a deleted dog may be "it" there.
         is_same = any(
-            (each.subject in mine or each.subject != user) and says_the_same(each, topics, said_now)
-            for each in later
+            (burial.subject in mine or burial.subject != user)
+            and says_the_same(burial, topics, said_now)
+            for burial in later
         )
         return is_same or (at is not None and self._tells_of(later, content, about, said_now))
 
@@ -115,25 +116,25 @@ class Buried:
         about = _subject(subject, self.scope)
         mine = self._subjects(content, about)
         topics = self._topics(content, topic, about) & self._digests(topics_of_one_value())
-        return any(topics & {*each.topics} and each.subject in mine for each in later)
+        return any(topics & {*burial.topics} and burial.subject in mine for burial in later)
 
     def _subjects(self, content: str, about: str) -> set[str]:
         """Return whom a statement is about. Its words tell it, if nobody else does."""
         return self._digests({about} if about else {*self._abouts(content)} or {""})
 
     def _tells_of(
-        self, burials: Sequence[Burial], content: str, about: str, said: ComparedWords
+        self, burials: Sequence[Burial], content: str, about: str, compared: ComparedWords
     ) -> bool:
         """Return whether an old statement has the words that tell a deleted memory from others, and
         is about the same person and area of life.
         """
-        told = OldStatement(
+        statement = OldStatement(
             self._subjects(content, about),
-            {*said.whole, *self._digests(numbers(content))},
-            said.begun,
+            {*compared.whole, *self._digests(numbers(content))},
+            compared.begun,
             self._digests(areas(content)),
         )
-        return any(tells_of(burial, told, user=_digest(self.scope, "")) for burial in burials)
+        return any(tells_of(burial, statement, user=_digest(self.scope, "")) for burial in burials)
 
     def _digests(self, terms: Iterable[str]) -> set[str]:
         return {_digest(self.scope, term) for term in terms}
@@ -169,15 +170,15 @@ class Buried:
         """Return the ranges of the sentences in an answer that repeat names or numbers of deleted
         memories. If a memory has neither, its other words count.
         """
-        said = {word for burial in self.burials for word in burial.values or burial.words}
+        terms = {word for burial in self.burials for word in burial.values or burial.words}
         return tuple(
             (start, end)
             for start, end, sentence in located(text)
-            if said & self._repeated(sentence)
+            if terms & self._repeated(sentence)
         )
 
     def _repeated(self, sentence: str) -> set[str]:
-        """Return digests of the words of a sentence, whole and by their beginnings."""
+        """Return digests of a sentence's words: of each whole word, and of its beginning."""
         return self._words(sentence) | self._digests(content_terms(sentence))
 
     def _says(self, sentence: str, *, at: int | None) -> bool:
@@ -201,15 +202,13 @@ class Buried:
 def burial_of(
     scope: UserScope, records: Sequence[Record], *, at: int, states: States = states_nothing
 ) -> Burial:
-    """Return the burial of one record. `records` has the record once for each place where it was
-    said.
-    """
+    """Return the burial of one record. `records` has it once for each message that states it."""
     record, mine = records[0], Buried(scope, (), states)
-    texts = [record.content, *(each.source.quote or "" for each in records)]
+    texts = [record.content, *(place.source.quote or "" for place in records)]
     about = _subject(record.subject, scope)
     digests = dict.fromkeys(mine._text(text) for text in texts if text.strip())  # noqa: SLF001
     stated = (about, *mine._abouts(record.content))  # noqa: SLF001
-    found = distinct_words(record.content, subject=next(filter(None, stated), ""))
+    distinct = distinct_words(record.content, subject=next(filter(None, stated), ""))
     where = tuple(sorted(mine._digests(areas(record.content))))  # noqa: SLF001
     return Burial(
         id=record.id,
@@ -219,13 +218,13 @@ def burial_of(
         said=tuple(digests)[:MOST_SAID],
         words=tuple(sorted(mine._words(record.content))),  # noqa: SLF001
         values=tuple(sorted(mine._values(record.content))),  # noqa: SLF001
-        names=tuple(sorted(mine._digests(found.names))),  # noqa: SLF001
-        distinct=tuple(sorted(mine._digests(found.words))),  # noqa: SLF001
-        abouts=tuple(sorted(mine._digests(found.subject))),  # noqa: SLF001
+        names=tuple(sorted(mine._digests(distinct.names))),  # noqa: SLF001
+        distinct=tuple(sorted(mine._digests(distinct.words))),  # noqa: SLF001
+        abouts=tuple(sorted(mine._digests(distinct.subject))),  # noqa: SLF001
         areas=where,
-        is_somebody=found.is_somebody,
+        is_somebody=distinct.is_somebody,
         meanings=tuple(sorted(mine._digests(meanings(record.content)))),  # noqa: SLF001
-        stated=max(each.valid_from for each in records),
+        stated=max(place.valid_from for place in records),
     )
 
 
@@ -239,7 +238,7 @@ def burials_of(
     for record in removed:
         if record.type not in KEYED:
             by_id.setdefault(record.id, []).append(record)
-    return tuple(burial_of(scope, said, at=at, states=states) for said in by_id.values())
+    return tuple(burial_of(scope, places, at=at, states=states) for places in by_id.values())
 
 
 def located(text: str) -> Iterator[tuple[int, int, str]]:
@@ -270,14 +269,14 @@ def _subject(subject: str | None, scope: UserScope) -> str:
 
 
 def _digest(scope: UserScope, text: str) -> str:
-    said = f"{scope.tenant}\x1f{scope.user}\x1f{text}"
-    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    owned = f"{scope.tenant}\x1f{scope.user}\x1f{text}"
+    return hashlib.sha256(owned.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def merged(*ranges: Iterable[tuple[int, int]]) -> Ranges:
     """Return all ranges in order. Ranges that touch are joined."""
     joined: list[tuple[int, int]] = []
-    for start, end in sorted(each for part in ranges for each in part):
+    for start, end in sorted(span for part in ranges for span in part):
         if joined and start <= joined[-1][1]:
             joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
         else:

@@ -42,7 +42,7 @@ _SIGNS = re.compile(r"[#%&*@/]|(?<!\w)-(?=\w)|(?<=\w)-(?!\w)")  # "-5" is not "5
 class KnownTopic:
     """The state of a topic when a statement arrives.
 
-    `said` holds the topic's statements, oldest first. Only the newest is needed if every new
+    `statements` holds the topic's statements, oldest first. Only the newest is needed if every new
     statement is newer still. `order` is the order of the last statement, even if its record was
     deleted or has ended since. In these cases `current` is None. `ended` is the id of the record
     that has ended.
@@ -50,7 +50,7 @@ class KnownTopic:
 
     current: Record | None = None
     order: Order | None = None
-    said: tuple[tuple[Order, Record], ...] = ()
+    statements: tuple[tuple[Order, Record], ...] = ()
     ended: str | None = None
 
     def is_behind(self, order: Order) -> bool:
@@ -67,17 +67,17 @@ class KnownTopic:
         """
         if self.current is None and not self.is_behind(order):
             return []
-        same = [entry for entry in self.said if entry[0][:3] == order[:3]]
-        before = [entry for entry in self.said if entry[0] < order]
-        after = [entry for entry in self.said if entry[0] > order]
+        same = [entry for entry in self.statements if entry[0][:3] == order[:3]]
+        before = [entry for entry in self.statements if entry[0] < order]
+        after = [entry for entry in self.statements if entry[0] > order]
         return [*same, *before[-1:], *after[:1]]
 
     def having(self, order: Order, record: Record) -> KnownTopic:
         """Return the topic with this record added at the place of its order."""
-        said = tuple(sorted([*self.said, (order, record)], key=lambda entry: entry[0]))
+        statements = tuple(sorted([*self.statements, (order, record)], key=lambda entry: entry[0]))
         if self.is_behind(order):
-            return replace(self, said=said, ended=self.ended and said[-1][1].id)
-        return KnownTopic(record, order, said)
+            return replace(self, statements=statements, ended=self.ended and statements[-1][1].id)
+        return KnownTopic(record, order, statements)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +198,7 @@ def with_updates(
         )
         if after != record:
             known.records[record.id] = after
-            known.new[:] = [after if each.id == after.id else each for each in known.new]
+            known.new[:] = [after if new.id == after.id else new for new in known.new]
         results.append(decision if after == record else Remembered(after, "updated"))
     return tuple(results)
 
@@ -216,19 +216,23 @@ def changed_records(
     that becomes current, or stops being current, is indexed again.
     """
     changed: dict[str, Record] = {}
-    for one, draft in zip(made, drafts, strict=True):
-        record = there.get(one.record.id)
+    for decision, draft in zip(made, drafts, strict=True):
+        record = there.get(decision.record.id)
         if record is not None and _is_current(record, topics):
-            again = one.record if one.outcome == "updated" else changed.get(record.id, record)
+            again = (
+                decision.record if decision.outcome == "updated" else changed.get(record.id, record)
+            )
             again = kept_longer(said_also(again, draft), draft, lifetime=lifetime(again.type))
             again = confirmed(again, now=now, lifetime=lifetime(again.type))
-            if one.outcome != "unchanged":
+            if decision.outcome != "unchanged":
                 again = replace(again, index_state="pending")
             if again != record:
                 changed[record.id] = again
-    for one in made:
-        if one.displaced is not None and one.displaced.id in there:
-            changed[one.displaced.id] = replace(there[one.displaced.id], index_state="pending")
+    for decision in made:
+        if decision.displaced is not None and decision.displaced.id in there:
+            changed[decision.displaced.id] = replace(
+                there[decision.displaced.id], index_state="pending"
+            )
     return tuple(changed.values())
 
 
@@ -248,7 +252,7 @@ def is_near(record: Record, other: Record) -> bool:
     )
 
 
-def says_the_same(one: str, other: str) -> bool:
+def says_the_same(statement: str, other: str) -> bool:
     """Return whether two statements of one topic have the same meaningful words, in the same order,
     and the same signs.
 
@@ -256,9 +260,9 @@ def says_the_same(one: str, other: str) -> bool:
     So accents count. Two forms of a word are the same only if they have the same stem, and differ
     by no more than a plural, a third person or an "-ing".
     """
-    if _signs(one) != _signs(other):
+    if _signs(statement) != _signs(other):
         return False
-    ours, theirs = accented_words(one), accented_words(other)
+    ours, theirs = accented_words(statement), accented_words(other)
     if ours == theirs:
         return True
     empty = _empty_words()
@@ -290,14 +294,16 @@ def _signs(text: str) -> list[str]:
     at one end of a word.
     """
     plain = unicodedata.normalize("NFKC", text)
-    return _SIGNS.findall(plain) + [each for each in plain if unicodedata.category(each)[0] == "S"]
+    return _SIGNS.findall(plain) + [
+        character for character in plain if unicodedata.category(character)[0] == "S"
+    ]
 
 
-def _is_same_word(one: str, other: str, stem: str, other_stem: str) -> bool:
-    if one == other:
+def _is_same_word(word: str, other: str, stem: str, other_stem: str) -> bool:
+    if word == other:
         return True
-    shared = sum(takewhile(bool, map(eq, one, other)))
+    shared = sum(takewhile(bool, map(eq, word, other)))
     is_inflected = (
-        shared >= LEAST_STEM and frozenset((one[shared:], other[shared:])) in _inflections()
+        shared >= LEAST_STEM and frozenset((word[shared:], other[shared:])) in _inflections()
     )
     return is_inflected and stem == other_stem

@@ -35,8 +35,8 @@ _WORD = re.compile(r"[^\W_][\w'’.-]*")  # noqa: RUF001 - marks of many scripts
 class Distinct:
     """The words that distinguish one memory from another: its names and numbers, and the beginnings
     of its other words. `subject` has the words for the person whom it is about, if these are needed
-    too: "My sister lives in Kiel". If `is_somebody` is true, the names are those of a person or
-    animal, and any statement that has them is about them.
+    too: "My sister lives in Kiel". If `is_somebody` is true, the names belong to a person or
+    animal, and any statement with one of them is about that person or animal.
     """
 
     names: frozenset[str] = frozenset()
@@ -54,23 +54,23 @@ def distinct_words(content: str, *, subject: str = "") -> Distinct:
     """
     slot, of_subject = slot_of(content), _names_of_subject(content, subject)
     named = {term for term in named_terms(content) if not term.isdigit()} | numbers(content)
-    found = Distinct()
+    distinct = Distinct()
     if slot is not None and not slot.topic.startswith(NO_VALUES):
         terms = [*content_terms(slot.text), *numbers(slot.text)]
-        found = _distinct(terms, named) or Distinct(frozenset(named.intersection(terms)))
-        if found.names and slot.topic.startswith(NAMING):
-            return replace(found, is_somebody=True)
+        distinct = _distinct(terms, named) or Distinct(frozenset(named.intersection(terms)))
+        if distinct.names and slot.topic.startswith(NAMING):
+            return replace(distinct, is_somebody=True)
     terms = [*content_terms(content), *numbers(content)]
-    found = found or _distinct([term for term in terms if term not in of_subject], named)
-    if not found:
+    distinct = distinct or _distinct([term for term in terms if term not in of_subject], named)
+    if not distinct:
         return _distinct(terms, named)
-    return replace(found, subject=of_subject)
+    return replace(distinct, subject=of_subject)
 
 
 def _distinct(terms: Sequence[str], named: Collection[str]) -> Distinct:
-    told = [term for term in terms if len(term) > 1 and term not in _everyday()]
-    names = {term for term in told if term in named}
-    words = {term[:BEGINNING] for term in told if term not in named and not term.isdigit()}
+    telling = [term for term in terms if len(term) > 1 and term not in _everyday()]
+    names = {term for term in telling if term in named}
+    words = {term[:BEGINNING] for term in telling if term not in named and not term.isdigit()}
     lasting = {name for name in names if not _YEAR.fullmatch(name)}
     return Distinct(frozenset(lasting if lasting or words else names), frozenset(words))
 
@@ -97,13 +97,13 @@ def named_terms(text: str) -> list[str]:
     """
     from palimpsest.text.sentences import sentences
 
-    found: list[str] = []
+    terms: list[str] = []
     for sentence in sentences(text):
         for number, match in enumerate(_WORD.finditer(sentence)):
             word = match[0]
             if any(letter.isdigit() for letter in word) or (number and word[0].isupper()):
-                found += content_terms(word) if len(word) > 1 else ()
-    return found
+                terms += content_terms(word) if len(word) > 1 else ()
+    return terms
 
 
 def areas(text: str) -> Iterator[str]:

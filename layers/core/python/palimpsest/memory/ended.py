@@ -60,7 +60,7 @@ def ended_by(ends: Sequence[EndOfTopic], known: MemoryState) -> list[Superseded]
 def ended_records(ended: Sequence[Superseded], there: Mapping[str, Record]) -> list[Record]:
     """Return the ended records that are already stored. They must be indexed again."""
     return [
-        replace(there[each.record.id], index_state="pending")
-        for each in ended
-        if each.record.id in there
+        replace(there[end.record.id], index_state="pending")
+        for end in ended
+        if end.record.id in there
     ]

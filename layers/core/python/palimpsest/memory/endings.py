@@ -61,7 +61,11 @@ def _later(record: Record, topics: Mapping[str, KnownTopic]) -> Record | None:
     if topic.current is None or topic.current.id == record.id:
         return None
     return next(
-        (other for order, other in topic.said if order > record.order and other.id != record.id),
+        (
+            other
+            for order, other in topic.statements
+            if order > record.order and other.id != record.id
+        ),
         None,
     )
 
@@ -176,11 +180,11 @@ class Endings:
             if statement.type == "entity"
         }
         there = self._records(scope, [*self._pointers(scope, topics).values()])
-        data |= {each.topic_key or "": each.data for each in there}
+        data |= {entity.topic_key or "": entity.data for entity in there}
         return {
-            topic: str(each.get("name", ""))
-            for topic, each in data.items()
-            if isinstance(each, Mapping)
+            topic: str(fields.get("name", ""))
+            for topic, fields in data.items()
+            if isinstance(fields, Mapping)
         }
 
     def _pointers(self, scope: UserScope, topics: Sequence[str]) -> dict[str, Pointer]:
@@ -199,8 +203,9 @@ class Endings:
 
 def _last_said(statements: Sequence[Statement]) -> dict[str, Statement]:
     """Return the last statement of each relationship, by topic."""
-    said = [statement for statement in statements if statement.type == "relationship"]
-    return {each.topic or "": each for each in sorted(said, key=lambda each: each.valid_from or 0)}
+    relationships = [statement for statement in statements if statement.type == "relationship"]
+    relationships.sort(key=lambda relationship: relationship.valid_from or 0)
+    return {relationship.topic or "": relationship for relationship in relationships}
 
 
 def _statement(record: Record) -> Statement:

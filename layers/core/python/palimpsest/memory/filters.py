@@ -213,9 +213,9 @@ class StoredFilter:
     @classmethod
     def of_payload(cls, owner: UserScope, payload: ForgetPayload) -> Self:
         """Return the filter of a payload that `payload()` made."""
-        given = {name: getattr(payload, name) for name in _PLAIN}
+        fields = {name: getattr(payload, name) for name in _PLAIN}
         plain = MemoryFilter(
-            types=frozenset(cast("tuple[MemoryType, ...]", payload.types)), **given
+            types=frozenset(cast("tuple[MemoryType, ...]", payload.types)), **fields
         )
         digests = {name: frozenset(getattr(payload, name)) for name in ("metadata", "conditions")}
         return cls(owner, plain, subject=payload.subject, topic=payload.topic, **digests)
@@ -317,7 +317,7 @@ def _stored(owner: UserScope, condition: Condition) -> str:
         here = place(value) or ""
         return f"{condition.operator}:{_digest(owner, f'range {here[:2]}', path)}:{here[2:]}"
     values = value if condition.operator == "in" else (value,)
-    return f"{condition.operator}:{':'.join(_digest(owner, path, each) for each in values)}"
+    return f"{condition.operator}:{':'.join(_digest(owner, path, item) for item in values)}"
 
 
 _PLAIN = (

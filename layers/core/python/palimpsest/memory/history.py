@@ -41,8 +41,8 @@ class ShowMemories:
         page = partial(
             self.manage.listed, scope, where=where, newest_first=newest_first, superseded=superseded
         )
-        found, following = filled(page, limit=limit, after=after)
-        return self(scope, found), following
+        records, following = filled(page, limit=limit, after=after)
+        return self(scope, records), following
 
     def __call__(self, scope: UserScope, records: Sequence[Record]) -> tuple[Version, ...]:
         """Return the version of each record, with its uses, in the order of the records (at most
@@ -50,20 +50,18 @@ class ShowMemories:
         """
         return self.with_uses(scope, self._versions(scope, records))
 
-    def with_uses(self, scope: UserScope, found: Sequence[Version]) -> tuple[Version, ...]:
+    def with_uses(self, scope: UserScope, page: Sequence[Version]) -> tuple[Version, ...]:
         """Return the versions (at most 100) with their uses by recall (how often, and when last),
         and with the information whether a memory that they rest on has changed.
         """
-        uses = self.memories.uses(scope, [version.record.id for version in found])
-        changed = changed_grounds(self.memories, scope, [version.record for version in found])
-        found = [
-            replace(version, rests_on_changed=version.record.id in changed) for version in found
-        ]
+        uses = self.memories.uses(scope, [version.record.id for version in page])
+        changed = changed_grounds(self.memories, scope, [version.record for version in page])
+        page = [replace(version, rests_on_changed=version.record.id in changed) for version in page]
         return tuple(
             replace(version, uses=used[0], used_at=used[1])
             if (used := uses.get(version.record.id))
             else version
-            for version in found
+            for version in page
         )
 
     def _versions(self, scope: UserScope, records: Sequence[Record]) -> tuple[Version, ...]:

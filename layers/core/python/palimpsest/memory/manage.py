@@ -69,7 +69,7 @@ class _InTopic:
     record: Record
     chain: tuple[Version, ...]
     pointer: Pointer | None = None
-    said: tuple[Record, ...] = ()
+    statements: tuple[Record, ...] = ()
 
     @property
     def version(self) -> Version:
@@ -114,21 +114,23 @@ class ManageMemories:
         records = self.memories.records(scope, [record_id])
         if not records:
             raise _no_memory()
-        found = self._with_topic(scope, records[0])
-        if not self._is_alive(found.newest):
+        stored = self._with_topic(scope, records[0])
+        if not self._is_alive(stored.newest):
             raise _no_memory()
-        return found
+        return stored
 
     def _with_topic(self, scope: UserScope, record: Record) -> _InTopic:
         if record.topic_key is None:
             return _InTopic(record, (Version(record),))
         pointer = self.memories.pointers(scope, [record.topic_key]).get(record.topic_key)
-        said = self.memories.versions(scope, record.topic_key)
-        if pointer is None or record.id not in {statement.id for statement in said}:
+        statements = self.memories.versions(scope, record.topic_key)
+        if pointer is None or record.id not in {statement.id for statement in statements}:
             raise _no_memory()  # the record was removed between the reads
         retracted = None if pointer.record else pointer.order[0]
-        chain = versions(said, current=pointer.record, retracted=retracted, ended=pointer.ended)
-        return _InTopic(record, chain, pointer, said)
+        chain = versions(
+            statements, current=pointer.record, retracted=retracted, ended=pointer.ended
+        )
+        return _InTopic(record, chain, pointer, statements)
 
     def listed(
         self,
@@ -157,8 +159,12 @@ class ManageMemories:
         other record is read.
         """
         pointer = self.memories.pointers(scope, [topic]).get(topic)
-        found = self.memories.records(scope, [pointer.record]) if pointer and pointer.record else ()
-        return tuple(record for record in found if where.matches(record) and self._is_alive(record))
+        records = (
+            self.memories.records(scope, [pointer.record]) if pointer and pointer.record else ()
+        )
+        return tuple(
+            record for record in records if where.matches(record) and self._is_alive(record)
+        )
 
     def _of_status(
         self, scope: UserScope, records: Sequence[Record], *, superseded: bool
@@ -204,26 +210,26 @@ class ManageMemories:
     def _patch(self, scope: UserScope, record_id: str, change: RecordChange) -> Record:
         epoch = self.memories.user(scope).epoch
         check_grounds(self.memories, scope, [change.rests_on or ()], field="rests_on")
-        found = self._found(scope, record_id)
+        stored = self._found(scope, record_id)
         fields = {field.name: getattr(change, field.name) for field in dataclasses.fields(change)}
-        said = {
+        changes = {
             name: value for name, value in fields.items() if value is not None and value is not KEPT
         }
-        said |= {name: None for name in CLEARED if fields[name] is None}
-        if said.keys() & {"occurs_at", "due_at"}:
-            said["time_unit"] = "day"
-        if not found.version.is_current:
-            if change.content is not None and found.holds(said):
-                return found.newest
+        changes |= {name: None for name in CLEARED if fields[name] is None}
+        if changes.keys() & {"occurs_at", "due_at"}:
+            changes["time_unit"] = "day"
+        if not stored.version.is_current:
+            if change.content is not None and stored.holds(changes):
+                return stored.newest
             raise Conflict("Only the current version can be changed.", code="not_current")
-        if found.record.type == "preference":
+        if stored.record.type == "preference":
             raise Conflict("A preference changes by setting its value.", code="is_preference")
-        if found.record.type in GRAPH:
+        if stored.record.type in GRAPH:
             raise Conflict("An entity or relationship changes in the graph.", code="is_in_graph")
-        content = said.pop("content", found.record.content)
-        if content != found.record.content:
-            return self._supersede(scope, epoch, found, content, said)
-        record = self._written(scope, replace(found.record, **said, index_state="pending"))
+        content = changes.pop("content", stored.record.content)
+        if content != stored.record.content:
+            return self._supersede(scope, epoch, stored, content, changes)
+        record = self._written(scope, replace(stored.record, **changes, index_state="pending"))
         self.memories.commit(scope, MemoryCommit(epoch=epoch, changed=(record,)))
         return replace(record, version=record.version + 1)
 
@@ -242,18 +248,18 @@ class ManageMemories:
         if call is not None and call.made:
             return self._found(scope, call.made).record
         epoch = self.memories.user(scope).epoch
-        found = self._found(scope, record_id)
-        if found.version.is_current:
+        stored = self._found(scope, record_id)
+        if stored.version.is_current:
             raise Conflict("This version is current already.", code="is_current")
-        return self._supersede(scope, epoch, found, found.record.content, {}, call=call)
+        return self._supersede(scope, epoch, stored, stored.record.content, {}, call=call)
 
     def _supersede(
         self,
         scope: UserScope,
         epoch: int,
-        found: _InTopic,
+        stored: _InTopic,
         content: str,
-        said: Mapping[str, Any],
+        changes: Mapping[str, Any],
         *,
         call: KeyedCall | None = None,
     ) -> Record:
@@ -263,14 +269,14 @@ class ManageMemories:
         The new version is valid from now. If another server's clock was ahead, it is valid from
         just after the newest version.
         """
-        topic = topic_of_edits(found.record)
-        pointer = found.pointer or self.memories.pointers(scope, [topic]).get(topic)
-        order = max(pointer.order, found.record.order) if pointer else found.record.order
+        topic = topic_of_edits(stored.record)
+        pointer = stored.pointer or self.memories.pointers(scope, [topic]).get(topic)
+        order = max(pointer.order, stored.record.order) if pointer else stored.record.order
         arrival = max(milliseconds(self.clock.now()), order[0] + 1)
         older, newer = edited(
-            found.record, tenant=scope.tenant, user=scope.user, content=content, now=arrival
+            stored.record, tenant=scope.tenant, user=scope.user, content=content, now=arrival
         )
-        newer = self._written(scope, replace(newer, **said))
+        newer = self._written(scope, replace(newer, **changes))
         moved = replace(
             pointer or Pointer(topic, None, order), record=newer.id, order=newer.order, ended=None
         )
@@ -280,7 +286,7 @@ class ManageMemories:
         for record in displaced:
             newer = drawing(newer, record)
         changed = {record.id: replace(record, index_state="pending") for record in displaced}
-        if found.pointer is None:
+        if stored.pointer is None:
             changed[older.id] = replace(older, index_state="pending")
         commit = MemoryCommit(
             epoch=epoch,
@@ -289,19 +295,19 @@ class ManageMemories:
             pointers=(moved,),
             call=call and replace(call, made=newer.id),
         )
-        if found.pointer is None:  # the record had no topic: it joins its new one
+        if stored.pointer is None:  # the record had no topic: it joins its new one
             commit = replace(commit, said=(older,), joined=1)
         most = self.tenants.settings(scope.owner).limits.memories
         if commit.gained > 0:
             Room.of(self.memories, scope, most=most).check(commit.gained)
-        gone = (found.record,) if found.pointer is None else displaced
+        gone = (stored.record,) if stored.pointer is None else displaced
         ends = self._ending(
             scope, [Superseded(record, newer.valid_from, newer.content) for record in gone]
         )
-        for each in together(
+        for part in together(
             iter([limited(self.memories, scope, commit)]), ends, self.memories.room
         ):
-            self.memories.commit(scope, each)
+            self.memories.commit(scope, part)
         return newer
 
     def _ending(self, scope: UserScope, superseded: Sequence[Superseded]) -> MemoryCommit:
@@ -340,13 +346,13 @@ class ManageMemories:
 
     def _delete(self, scope: UserScope, record_id: str, *, whole: bool) -> Hidden:
         epoch = self.memories.user(scope).epoch
-        found = self._found(scope, record_id)
-        places = self._places(scope, found, whole=whole)
-        ended = found.newest if whole else found.record
-        is_current = found.version.is_current or whole
+        stored = self._found(scope, record_id)
+        places = self._places(scope, stored, whole=whole)
+        ended = stored.newest if whole else stored.record
+        is_current = stored.version.is_current or whole
         gone = [Superseded(ended, milliseconds(self.clock.now()))] if is_current else []
         commits = transactions(
-            [Removal(places, found.pointer)], epoch=epoch, room=self.memories.room
+            [Removal(places, stored.pointer)], epoch=epoch, room=self.memories.room
         )
         buried = burials_of(scope, places, at=milliseconds(self.clock.now()), states=self.states)
         bury(self.memories, scope, buried, epoch=epoch)
@@ -362,18 +368,20 @@ class ManageMemories:
         earlier versions that say the same in other words.
         """
         record = topic.record
-        mine = [said for said in topic.said if whole or said.id == record.id] or [record]
+        mine = [
+            statement for statement in topic.statements if whole or statement.id == record.id
+        ] or [record]
         if whole or not topic.version.is_current:
             return mine
         buried = burials_of(scope, mine, at=milliseconds(self.clock.now()), states=self.states)
         same = Buried(scope, buried, self.states)
         gone = {
-            said.id
-            for said in topic.said
-            if said.id != record.id
-            and same.holds(said.content, topic=said.topic_key, subject=said.subject)
+            statement.id
+            for statement in topic.statements
+            if statement.id != record.id
+            and same.holds(statement.content, topic=statement.topic_key, subject=statement.subject)
         }
-        return [*mine, *(said for said in topic.said if said.id in gone)]
+        return [*mine, *(statement for statement in topic.statements if statement.id in gone)]
 
     def matching(self, scope: UserScope, where: MemoryFilter) -> tuple[str, ...]:
         """Return the ids of all current records that match. A job that forgets by this filter would
@@ -382,7 +390,7 @@ class ManageMemories:
         wheres = (
             [where] if where.types else [where, replace(where, types=frozenset[MemoryType](GRAPH))]
         )
-        return tuple(record.id for each in wheres for record in self.every(scope, each))
+        return tuple(record.id for filtered in wheres for record in self.every(scope, filtered))
 
 
 def _no_memory() -> NotFound:

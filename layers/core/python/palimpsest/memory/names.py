@@ -34,9 +34,11 @@ def is_own_name(
     """
     known = [*names]
     words = _words(name)
-    if not words or any(normalized(name) == normalized(each) for each in (user, *known)):
+    if not words or any(
+        normalized(name) == normalized(known_name) for known_name in (user, *known)
+    ):
         return True
-    if any(words <= _words(each) for each in known) or _letters(name) <= _letters(user):
+    if any(words <= _words(known_name) for known_name in known) or _letters(name) <= _letters(user):
         return True
     return not known and not _ID_IS_A_NAME.fullmatch(user) and set(others) == {name}
 

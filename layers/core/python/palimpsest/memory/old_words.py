@@ -31,8 +31,8 @@ class HideOldWords:
         """Return the messages as `HidesOld` describes. The user's burials are read only if a
         message may be old. Raises `Unavailable`.
         """
-        said = [draft.timestamp for draft in drafts]
-        if not may_be_old(said, now=self.clock.now(), is_transcript=is_transcript):
+        timestamps = [draft.timestamp for draft in drafts]
+        if not may_be_old(timestamps, now=self.clock.now(), is_transcript=is_transcript):
             return drafts
         buried = self._buried(scope)
         if not buried:
@@ -69,7 +69,7 @@ Said = TypeVar("Said", Draft, Message)
 
 
 def _marked(
-    said: Sequence[Said],
+    messages: Sequence[Said],
     times: Sequence[int | None],
     hidden: Callable[[str, int | None], Ranges],
     buried: Buried,
@@ -79,12 +79,12 @@ def _marked(
     """
     done: list[Said] = []
     repeats = False
-    for each, at in zip(said, times, strict=True):
-        text = text_of(each.chat)
+    for message, at in zip(messages, times, strict=True):
+        text = text_of(message.chat)
         ranges = hidden(text, at)
-        if each.chat["role"] == "user":
+        if message.chat["role"] == "user":
             repeats = bool(ranges)
         elif repeats:
             ranges = merged(ranges, buried.echoes(text))
-        done.append(replace(each, hidden=merged(each.hidden, ranges)) if ranges else each)
+        done.append(replace(message, hidden=merged(message.hidden, ranges)) if ranges else message)
     return done

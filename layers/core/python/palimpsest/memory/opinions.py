@@ -19,7 +19,7 @@ def with_opinion(record: Record, *, recall: str, is_useful: bool) -> Record:
     recall replaces an earlier one. Only the newest `MOST_OPINIONS` stay.
     """
     mark = hashlib.sha256(recall.encode()).hexdigest()[:8]
-    others = [each for each in record.opinions if not each.startswith(mark)]
+    others = [earlier for earlier in record.opinions if not earlier.startswith(mark)]
     opinion = mark + (USEFUL if is_useful else WRONG)
     if opinion in record.opinions:
         return record

@@ -40,7 +40,7 @@ class AtMost:
     what: str
 
     def new(self, scope: UserScope, topics: Sequence[str]) -> frozenset[str]:
-        """Return those of up to 100 topics that are of this kind and do not exist yet. Raises
+        """Return the topics (of at most 100) that are of this kind and do not exist yet. Raises
         `Conflict` (`too_many_` and `what`) if these topics would exceed the user's limit, and
         `Unavailable`.
         """
@@ -100,10 +100,10 @@ class ManagePreferences:
         """
         topic = _topic(key)
         pointer = self.memories.pointers(scope, [topic]).get(topic)
-        found = self._records(scope, [pointer] if pointer else ())
-        if not found:
+        records = self._records(scope, [pointer] if pointer else ())
+        if not records:
             raise _no_preference()
-        return found[0]
+        return records[0]
 
     def listed(
         self, scope: UserScope, *, limit: int = PAGE, after: str | None = None
@@ -152,8 +152,8 @@ class ManagePreferences:
 
     def _records(self, scope: UserScope, pointers: Sequence[Pointer]) -> tuple[Record, ...]:
         ids = [pointer.record for pointer in pointers if pointer.record is not None]
-        found, now = self.memories.records(scope, ids), seconds(self.clock.now())
-        return tuple(record for record in found if not is_expired(record, now=now))
+        records, now = self.memories.records(scope, ids), seconds(self.clock.now())
+        return tuple(record for record in records if not is_expired(record, now=now))
 
 
 def limited(memories: Memories, scope: UserScope, commit: MemoryCommit) -> MemoryCommit:
@@ -191,12 +191,12 @@ def _statement(key: str, value: Any) -> Statement:
     """Return the statement of a preference. A context shows it as `Preference language: German`. A
     text is shown unchanged, and any other value as JSON.
     """
-    said = (
+    text = (
         value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
     )
     return Statement(
         type="preference",
-        content=f"Preference {key}: {said}"[:MAX_CONTENT],
+        content=f"Preference {key}: {text}"[:MAX_CONTENT],
         topic=_topic(key),
         keywords=(" ".join(re.findall(r"[A-Za-z0-9]+", key)),),
         importance=IMPORTANCE,

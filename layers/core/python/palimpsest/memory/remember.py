@@ -282,8 +282,8 @@ class Remember:
         keys |= {end.record: end.topic_key for end in ends if end.record}
         if not keys:
             return []
-        found = self.memories.records(scope, sorted(key for key in keys if key))
-        without = [record for record in found if record.topic_key is None]
+        records = self.memories.records(scope, sorted(key for key in keys if key))
+        without = [record for record in records if record.topic_key is None]
         return join_topics([(record, keys[record.id] or "") for record in without], known)
 
     def check_room(self, scope: UserScope) -> None:
@@ -306,9 +306,9 @@ class Remember:
         pointers. A draft without a topic may join a topic that an edit has created.
         """
         drafts = self._sent_again(scope, statements, drafts)
-        found = self._records(scope, drafts, pointers)
+        records = self._records(scope, drafts, pointers)
         joined = [
-            topic_since(draft, found.get(draft.id), is_said_now=statement.valid_from is None)
+            topic_since(draft, records.get(draft.id), is_said_now=statement.valid_from is None)
             for statement, draft in zip(statements, drafts, strict=True)
         ]
         if more := sorted({topic for topic in joined if topic is not None}):
@@ -317,11 +317,11 @@ class Remember:
                 draft if topic is None else joining(scope, statement, draft, pointers[topic])
                 for statement, draft, topic in zip(statements, drafts, joined, strict=True)
             ]
-            found = self._records(scope, drafts, pointers)
+            records = self._records(scope, drafts, pointers)
         topics = {
-            key: self._topic(scope, pointer, drafts, found) for key, pointer in pointers.items()
+            key: self._topic(scope, pointer, drafts, records) for key, pointer in pointers.items()
         }
-        return MemoryState(records=found, topics=topics), drafts, pointers
+        return MemoryState(records=records, topics=topics), drafts, pointers
 
     def _sent_again(
         self, scope: UserScope, statements: Sequence[Statement], drafts: Sequence[Record]
@@ -358,20 +358,20 @@ class Remember:
         scope: UserScope,
         pointer: Pointer,
         drafts: Sequence[Record],
-        found: Mapping[str, Record],
+        records: Mapping[str, Record],
     ) -> KnownTopic:
         """Return the topic of the pointer. All its versions are read only if a statement is older
         than the newest version.
         """
-        current = found.get(pointer.record or "")
-        said = ((pointer.order, current),) if current else ()
-        topic = KnownTopic(current, pointer.order, said, ended=pointer.ended)
+        current = records.get(pointer.record or "")
+        statements = ((pointer.order, current),) if current else ()
+        topic = KnownTopic(current, pointer.order, statements, ended=pointer.ended)
         mine = [draft for draft in drafts if draft.topic_key == pointer.topic_key]
-        new = [d for d in mine if not (d.id in found and is_of_one_message(d, found[d.id]))]
+        new = [d for d in mine if not (d.id in records and is_of_one_message(d, records[d.id]))]
         if not any(topic.is_behind(draft.order) for draft in new):
             return topic
         chain = self.memories.versions(scope, pointer.topic_key)
-        return replace(topic, said=tuple((record.order, record) for record in chain))
+        return replace(topic, statements=tuple((record.order, record) for record in chain))
 
 
 def _moved(

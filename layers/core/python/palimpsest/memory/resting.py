@@ -82,19 +82,19 @@ def grounds_of(
     record's dependent gives one record: a record of `made` with the named value, or else the
     topic's current record. Raises `Unavailable`.
     """
-    topics = sorted({topic for each in dependents for topic in each.topics})
+    topics = sorted({topic for dependent in dependents for topic in dependent.topics})
     if not topics:
         return [() for _ in made]
     current = _holding(memories, scope, topics)
 
     def ids(record: Record, dependent: Dependent) -> tuple[str, ...]:
-        found = [
+        grounds = [
             _ground(record, topic, made, current, is_sure=topic in dependent.sure)
             for topic in dependent.topics
         ]
-        return tuple(dict.fromkeys(ground.id for ground in found if ground))[:MOST_GROUNDS]
+        return tuple(dict.fromkeys(ground.id for ground in grounds if ground))[:MOST_GROUNDS]
 
-    return [ids(*each) for each in zip(made, dependents, strict=True)]
+    return [ids(record, dependent) for record, dependent in zip(made, dependents, strict=True)]
 
 
 def _ground(
@@ -105,9 +105,9 @@ def _ground(
     *,
     is_sure: bool,
 ) -> Record | None:
-    beside = [each for each in reversed(made) if each.topic_key == topic]
+    beside = [candidate for candidate in reversed(made) if candidate.topic_key == topic]
     stored = [current[topic]] if topic in current else []
-    others = [each for each in (*beside, *stored) if each.id != record.id]
+    others = [candidate for candidate in (*beside, *stored) if candidate.id != record.id]
     named = [other for other in others if names_value_of(record.content, other.content)]
     if named:
         return named[0]
@@ -115,16 +115,16 @@ def _ground(
 
 
 def check_grounds(
-    memories: Memories, scope: UserScope, given: Sequence[Sequence[str]], *, field: str
+    memories: Memories, scope: UserScope, all_grounds: Sequence[Sequence[str]], *, field: str
 ) -> None:
     """Raise `Unprocessable` if one of the ids is not the id of a memory of the user. `field` names
     the id in the error, with `{}` in place of its number. Raises `Unavailable`.
     """
-    ids = sorted({ground for grounds in given for ground in grounds})
+    ids = sorted({ground for grounds in all_grounds for ground in grounds})
     if not ids:
         return
     there = {record.id for record in _read(memories, scope, ids)}
-    for number, grounds in enumerate(given):
+    for number, grounds in enumerate(all_grounds):
         if not there.issuperset(grounds):
             error = FieldError(field.format(number), "is not the id of a memory of the user")
             raise Unprocessable(

@@ -22,8 +22,8 @@ _DENIAL = re.compile(
 
 
 def meanings(content: str) -> Iterator[str]:
-    """Yield what a statement says of its subject, in a form that is the same for all wordings: the
-    value of its topic, and the states that it names, or denies.
+    """Yield the value of a statement's topic, and the states that it names or denies. The form is
+    the same for all wordings.
     """
     slot = slot_of(content)
     if slot is not None:

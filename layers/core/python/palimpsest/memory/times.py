@@ -120,7 +120,7 @@ def _moments(text: str, at: date, tense: Tense) -> Iterator[Moment]:
         *_weekends(text, at),
     )
     end = 0
-    for moment in sorted(named, key=lambda each: (each.start, -each.end)):
+    for moment in sorted(named, key=lambda moment: (moment.start, -moment.end)):
         if moment.start < end:
             continue
         end = moment.end
@@ -135,12 +135,12 @@ def _moments(text: str, at: date, tense: Tense) -> Iterator[Moment]:
 def _relative(text: str, at: date) -> Iterator[Moment]:
     from palimpsest.text.dates import relative_dates  # late, as no turn needs them
 
-    for found in relative_dates(text, at=at):
-        label = _LABEL.fullmatch(found.label)
+    for phrase in relative_dates(text, at=at):
+        label = _LABEL.fullmatch(phrase.label)
         if label is None:
             continue
         first, last, unit = _period(label)
-        yield Moment(found.start, found.end, first, last, unit)
+        yield Moment(phrase.start, phrase.end, first, last, unit)
 
 
 def _period(label: re.Match[str]) -> tuple[date, date, Unit]:
@@ -195,10 +195,11 @@ def _weekday_before(text: str, place: int) -> int | None:
     August".
     """
     before = text[max(0, place - BEFORE) : place]
-    found = next(
-        (each for each in _weekday().finditer(before) if _A_GAP.fullmatch(before, each.end())), None
+    weekday = next(
+        (match for match in _weekday().finditer(before) if _A_GAP.fullmatch(before, match.end())),
+        None,
     )
-    return None if found is None else _date_words().weekdays[found["day"]]
+    return None if weekday is None else _date_words().weekdays[weekday["day"]]
 
 
 def _year_of(weekday: int | None, month: int, day: int, at: date) -> int | None:

@@ -16,10 +16,10 @@ class Burial:
     """The trace of a memory that was deleted at the time `at` (epoch milliseconds). All other
     fields are digests. `said` has its texts and quotes, `words` its words, `values` its names and
     numbers. `names` and `distinct` have the words that tell it from other memories, `abouts` the
-    words for its subject, and `areas` its areas of life. If `is_somebody` is true, the names are
-    those of a person or animal. `meanings` has what it says in a form that does not depend on its
-    words. `stated` is when it was last said (epoch milliseconds). Burials of older releases lack
-    the last fields.
+    words for its subject, and `areas` its areas of life. If `is_somebody` is true, the names belong
+    to a person or animal. `meanings` has what it says in a form that does not depend on its words.
+    `stated` is when it was last said (epoch milliseconds). Burials of older releases lack the last
+    fields.
     """
 
     id: str
@@ -61,34 +61,34 @@ class OldStatement:
     areas: set[str]
 
 
-def tells_of(burial: Burial, told: OldStatement, *, user: str) -> bool:
+def tells_of(burial: Burial, statement: OldStatement, *, user: str) -> bool:
     """Return whether a statement has the distinct words of a burial: all names, or half of the
     other words if there are no names.
     """
     names, words, where = {*burial.names}, {*burial.distinct}, {*burial.areas}
-    if where and told.areas and not where & told.areas:
+    if where and statement.areas and not where & statement.areas:
         return False
-    if not (burial.is_somebody or _is_about_the_same(burial, told, user=user)):
+    if not (burial.is_somebody or _is_about_the_same(burial, statement, user=user)):
         return False
     if names:
-        return names <= told.whole
-    return bool(words) and 2 * len(words & told.begun) >= len(words)
+        return names <= statement.whole
+    return bool(words) and 2 * len(words & statement.begun) >= len(words)
 
 
-def _is_about_the_same(burial: Burial, told: OldStatement, *, user: str) -> bool:
+def _is_about_the_same(burial: Burial, statement: OldStatement, *, user: str) -> bool:
     if burial.subject != user or burial.abouts:
-        is_named = not burial.abouts or bool({*burial.abouts} & told.whole)
-        return is_named or (burial.subject != user and burial.subject in told.subjects)
-    return burial.subject in told.subjects
+        is_named = not burial.abouts or bool({*burial.abouts} & statement.whole)
+        return is_named or (burial.subject != user and burial.subject in statement.subjects)
+    return burial.subject in statement.subjects
 
 
-def says_the_same(burial: Burial, topics: set[str], said: ComparedWords) -> bool:
+def says_the_same(burial: Burial, topics: set[str], statement: ComparedWords) -> bool:
     own, named = {*burial.words}, {*burial.values}
-    if own <= said.begun and (len(own) > 1 or len(said.begun) <= FEW):
+    if own <= statement.begun and (len(own) > 1 or len(statement.begun) <= FEW):
         return True
-    if topics & {*burial.topics} and named and named <= said.whole:
+    if topics & {*burial.topics} and named and named <= statement.whole:
         return True
-    shared = len(own & said.begun) / max(1, len(own | said.begun))
-    if not named and not said.named:
-        return shared >= (ALIKE if own <= said.begun else ALIKE_WITHOUT_NAMES)
-    return shared >= ALIKE and named <= said.whole and said.named <= own
+    shared = len(own & statement.begun) / max(1, len(own | statement.begun))
+    if not named and not statement.named:
+        return shared >= (ALIKE if own <= statement.begun else ALIKE_WITHOUT_NAMES)
+    return shared >= ALIKE and named <= statement.whole and statement.named <= own

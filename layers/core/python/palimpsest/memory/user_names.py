@@ -51,9 +51,9 @@ def names_of(memories: Memories, scope: UserScope) -> UserNames:
     current = [pointer.record for pointer in pointers.values() if pointer.record is not None]
     if not current:
         return NOBODY
-    found = {record.topic_key: record for record in memories.records(scope, current)}
-    introduced = _introduced(found.get(key) for key in INTRODUCED)
-    return replace(_set(found.get(TOPICS + KEY)), introduced=tuple(dict.fromkeys(introduced)))
+    by_topic = {record.topic_key: record for record in memories.records(scope, current)}
+    introduced = _introduced(by_topic.get(key) for key in INTRODUCED)
+    return replace(_set(by_topic.get(TOPICS + KEY)), introduced=tuple(dict.fromkeys(introduced)))
 
 
 def _set(record: Record | None) -> UserNames:

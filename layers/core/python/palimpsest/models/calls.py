@@ -68,7 +68,9 @@ class AnswersCalls(ABC):
 
 @dataclass(frozen=True, slots=True)
 class ModelOverAnother(AnswersCalls):
-    """A model that adds something to the calls of another, whose context window it has."""
+    """A model that forwards its calls to another model and adds something to them. It has the
+    context window of that model.
+    """
 
     model: LanguageModel
 

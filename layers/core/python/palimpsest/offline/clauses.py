@@ -187,9 +187,9 @@ def says_nothing(text: str) -> bool:
 
 
 def is_fragment(text: str) -> bool:
-    """Return whether a text is only a part of a sentence: it announces what follows ("Next month's
-    book:"), names a thing and says nothing of it ("My knee."), or depends on a clause that it lacks
-    ("Before I do anything").
+    """Return whether a text is only a part of a sentence. It may announce the next words ("Next
+    month's book:"), name a thing without a statement ("My knee."), or lack its main clause ("Before
+    I do anything").
     """
     if text.rstrip()[-1:] in _ANNOUNCES or _pattern("names_alone").match(text):
         return True

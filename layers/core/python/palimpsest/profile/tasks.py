@@ -22,7 +22,7 @@ def day_of(task: Record) -> int | None:
 
 
 def is_open(task: Record, *, now: int) -> bool:
-    """Return whether the day of the task is not over. `now` is in epoch milliseconds."""
+    """Return whether the day of the task has not passed. `now` is in epoch milliseconds."""
     end = day_of(task)
     return end is None or now < end
 

@@ -27,6 +27,6 @@ def with_own(task: str, own: str | None) -> str:
 
 def hash_of(*texts: str) -> str:
     """Return the name of a prompt: the first twelve hexadecimal digits of its SHA-256. Several
-    parts are joined by an empty line before.
+    parts are first joined by an empty line.
     """
     return hashlib.sha256("\n\n".join(texts).encode()).hexdigest()[:12]

@@ -57,23 +57,23 @@ NOTHING_FOUND = Answerable(0.0, {}, {})
 
 def answerable(
     query: Query,
-    found: Sequence[FoundMemory],
+    memories: Sequence[FoundMemory],
     places: Sequence[Ranked],
     *,
     learned: Learned | None = None,
 ) -> Answerable:
-    """Return how likely the recall answers its question. `found` are the memories that were read,
+    """Return how likely the recall answers its question. `memories` are those that were read,
     and `places` are all candidates in the order of their rank.
     """
     if not places:
         return NOTHING_FOUND
-    signs = dict(_signs(query, found, places))
+    signs = dict(_signs(query, memories, places))
     terms = (learned or learned_weights()).model.terms(signs)
     return Answerable(likelihood(terms), signs, terms)
 
 
 def _signs(
-    query: Query, found: Sequence[FoundMemory], places: Sequence[Ranked]
+    query: Query, memories: Sequence[FoundMemory], places: Sequence[Ranked]
 ) -> Iterator[tuple[Sign, float]]:
     yield "best", places[0].odds
     likenesses = [
@@ -81,22 +81,25 @@ def _signs(
     ]
     if likenesses:
         yield "meaning", max(likenesses)
-    texts = {memory.candidate.key: term_set(memory.content) for memory in found}
+    texts = {memory.candidate.key: term_set(memory.content) for memory in memories}
     best = [texts[place.candidate.key] for place in places[:BEST]]
     yield "words", covered(query.terms, best, every=list(texts.values()))
 
 
 def covered(
-    asked: Sequence[str], best: Sequence[Collection[str]], *, every: Sequence[Collection[str]]
+    question_terms: Sequence[str],
+    best: Sequence[Collection[str]],
+    *,
+    every: Sequence[Collection[str]],
 ) -> float:
-    """Return the share of the words `asked` that the `best` texts have, weighted by their rarity in
-    `every` text.
+    """Return the share of the question's terms that the `best` texts have. Each term is weighted
+    by its rarity in `every` text.
     """
     known = frozenset[str]().union(*best)
-    counts = Counter(term for text in every for term in asked if term in text)
-    rarity = {term: log((len(every) + 1) / (counts[term] + 0.5)) for term in asked}
+    counts = Counter(term for text in every for term in question_terms if term in text)
+    rarity = {term: log((len(every) + 1) / (counts[term] + 0.5)) for term in question_terms}
     whole = sum(rarity.values())
-    return sum(rarity[term] for term in asked if term in known) / whole if whole else 0.0
+    return sum(rarity[term] for term in question_terms if term in known) / whole if whole else 0.0
 
 
 @cache

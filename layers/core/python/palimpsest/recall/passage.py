@@ -16,9 +16,9 @@ def passage(memory: FoundMemory, query: Query) -> str:
     """Return the text that a reranker reads: the memory's text, after the question that was asked
     right before it, if there is one.
     """
-    asked = shortened_end(memory.before) if is_question(memory.before.rstrip()) else ""
+    question = shortened_end(memory.before) if is_question(memory.before.rstrip()) else ""
     best = best_sentences(memory.content, query, most=BEST_SENTENCES)
-    return " ".join(filter(None, (asked, best)))
+    return " ".join(filter(None, (question, best)))
 
 
 def is_long(text: str) -> bool:

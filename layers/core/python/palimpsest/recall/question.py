@@ -224,12 +224,12 @@ def scores(question_terms: Sequence[str], texts: Sequence[Sequence[str]]) -> lis
     lengths = [len(text) for text in texts]
     every = Field(documents=len(texts), terms=sum(lengths))
     costs = {length: BASE + every.slope * length for length in lengths}  # not as they are stored
-    found = []
+    matches = []
     for term in question_terms:
         numbers = [number for number, count in enumerate(counts) if term in count]
         postings = [(number, counts[number][term], lengths[number]) for number in numbers]
-        found.append(Matches([(every.weight(len(numbers)), postings)], costs))
-    by_number = scored(found)
+        matches.append(Matches([(every.weight(len(numbers)), postings)], costs))
+    by_number = scored(matches)
     return [by_number.get(number, 0.0) for number in range(len(texts))]
 
 

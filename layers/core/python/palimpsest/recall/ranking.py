@@ -72,8 +72,8 @@ def ranked(
         signals = dict(signals_of(candidate, relevance, near=weights.near))
         signals |= reading.get(candidate.key, {})
         ranker = by.read if candidate.key in reading else by.found
-        given = _given_terms(candidate, now=now, period=period, weights=weights)
-        terms = {**ranker.terms(signals), **given}
+        by_hand = _given_terms(candidate, now=now, period=period, weights=weights)
+        terms = {**ranker.terms(signals), **by_hand}
         strength = _strength(candidate, weights)
         every.append(Ranked(candidate, likelihood(terms), strength, signals, terms))
     if not shows_outdated:
@@ -145,8 +145,10 @@ def _may_be_shown(
     if candidate.says != "little" and not candidate.by_words:
         return True
     beside = [by_key[key] for key in candidate.neighbours if key in by_key]
-    asked = (each.strength for each in beside if each.candidate.says == "question")
-    strength_beside = max(asked, default=0.0)
+    question_strengths = (
+        neighbour.strength for neighbour in beside if neighbour.candidate.says == "question"
+    )
+    strength_beside = max(question_strengths, default=0.0)
     return max(result.strength, weights.near.beside * strength_beside) >= weights.near.own
 
 
@@ -162,18 +164,20 @@ def _is_of_days(result: Ranked) -> bool:
 
 
 def preselected(
-    found: Mapping[str, Scores], *, most: int, weights: Weights = DEFAULT_WEIGHTS
+    scores_by_key: Mapping[str, Scores], *, most: int, weights: Weights = DEFAULT_WEIGHTS
 ) -> list[str]:
     """Return the keys with the best scores, at most `most` of them. Only these are read from the
     tables.
     """
     equal = replace(weights, vector=0.5)
-    fused = _fused([Candidate(key, scores, said_at=0) for key, scores in found.items()], equal)
+    fused = _fused(
+        [Candidate(key, scores, said_at=0) for key, scores in scores_by_key.items()], equal
+    )
 
     def rank(key: str) -> tuple[float, str]:
-        return -fused[key] - found[key].get("topic_key", 0.0), key
+        return -fused[key] - scores_by_key[key].get("topic_key", 0.0), key
 
-    return sorted(found, key=rank)[:most]
+    return sorted(scores_by_key, key=rank)[:most]
 
 
 def _fused(candidates: Sequence[Candidate], weights: Weights) -> dict[str, float]:

@@ -63,22 +63,22 @@ class RecallRun:
         """The moment at which results must be true, in epoch milliseconds: `as_of`, else
         `known_at`, else now.
         """
-        asked = (self.request.as_of, self.request.known_at)
-        return next((moment for moment in asked if moment is not None), milliseconds(self.now))
+        moments = (self.request.as_of, self.request.known_at)
+        return next((moment for moment in moments if moment is not None), milliseconds(self.now))
 
 
 @dataclass(slots=True)
 class ReadResult:
-    """The memories that may be shown (`found`). `dropped` has the reason against each other
-    candidate, by key.
+    """The memories that may be shown. `dropped` gives the reason for every other candidate, by its
+    key.
     """
 
-    found: list[FoundMemory] = field(default_factory=list)
+    memories: list[FoundMemory] = field(default_factory=list)
     dropped: dict[str, str] = field(default_factory=dict)
 
     def join(self, others: Iterable[ReadResult]) -> ReadResult:
         for other in others:
-            self.found += other.found
+            self.memories += other.memories
             self.dropped |= other.dropped
         return self
 
@@ -94,24 +94,24 @@ def read_all(run: RecallRun, memories: Memories, sessions: Sessions) -> ReadResu
         lambda: _read_messages(run, messages, sessions),
     )
     every = ReadResult().join(read)
-    every.found = _with_names(every.found, memories, run.scope)
+    every.memories = _with_names(every.memories, memories, run.scope)
     return every
 
 
 def _with_names(
-    found: list[FoundMemory], memories: Memories, scope: UserScope
+    messages: list[FoundMemory], memories: Memories, scope: UserScope
 ) -> list[FoundMemory]:
     """Return the found messages. A message under a name of the user counts as the user's own. The
     user's names are read only if a message has a name.
     """
-    if not any(one.name for one in found):
-        return found
+    if not any(message.name for message in messages):
+        return messages
     names = names_of(memories, scope).all
     return [
-        replace(one, name=None)
-        if one.name and is_own_name(one.name, user=scope.user, names=names)
-        else one
-        for one in found
+        replace(message, name=None)
+        if message.name and is_own_name(message.name, user=scope.user, names=names)
+        else message
+        for message in messages
     ]
 
 
@@ -151,14 +151,14 @@ class _RecordReader:
             record.id for record, _ in kept if run.reads_uses and record.id not in run.scores
         ]
         uses = used.result() | self._uses(run.scope, earlier)
-        read.found = self._found(run, kept, uses=uses, ends=_ends(run, pointers.values()))
+        read.memories = self._found(run, kept, uses=uses, ends=_ends(run, pointers.values()))
         return read
 
     def _pointers(self, scope: UserScope, records: Iterable[Record]) -> dict[str, Pointer]:
-        found: dict[str, Pointer] = {}
+        pointers: dict[str, Pointer] = {}
         for page in _pages(sorted({record.topic_key for record in records if record.topic_key})):
-            found |= self.memories.pointers(scope, page)
-        return found
+            pointers |= self.memories.pointers(scope, page)
+        return pointers
 
     def _held_then(
         self, run: RecallRun, stored: Sequence[Record], pointers: Mapping[str, Pointer]
@@ -178,14 +178,19 @@ class _RecordReader:
                 versions, moment=run.moment, known_at=run.request.known_at, retracted=retracted
             )
             if version is not None:
-                found = [run.scores[record.id] for record in stored if record.topic_key == topic]
-                yield version, {name: score for scores in found for name, score in scores.items()}
+                version_scores = [
+                    run.scores[record.id] for record in stored if record.topic_key == topic
+                ]
+                yield (
+                    version,
+                    {name: score for scores in version_scores for name, score in scores.items()},
+                )
 
     def _uses(self, scope: UserScope, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
-        found: dict[str, tuple[int, int]] = {}
+        uses: dict[str, tuple[int, int]] = {}
         for page in _pages(ids):
-            found |= self.memories.uses(scope, page)
-        return found
+            uses |= self.memories.uses(scope, page)
+        return uses
 
     def _found(
         self,
@@ -343,7 +348,7 @@ def _read_session(
             read.dropped[key] = "question"
         else:
             before = _said_before(messages.get(seq - 1), head) if run.reads_before else ""
-            read.found.append(_found_message(message, text, run, session=session, before=before))
+            read.memories.append(_found_message(message, text, run, session=session, before=before))
     return read
 
 

@@ -66,8 +66,8 @@ class RecallResult:
 
     def recall_id(self, *, user: str, query: str) -> str:
         """Return the name of the recall for feedback. The same question and result have one."""
-        found = json.dumps([user, query, *(memory.id for memory in self.memories)])
-        return "rec_" + hashlib.sha256(found.encode()).hexdigest()[:32]
+        identity = json.dumps([user, query, *(memory.id for memory in self.memories)])
+        return "rec_" + hashlib.sha256(identity.encode()).hexdigest()[:32]
 
 
 def _no_floor(_: Scope) -> None:
@@ -78,9 +78,9 @@ def _no_floor(_: Scope) -> None:
 class Recall:
     """Recalls memories. Without an `embedder`, there is no search by meaning, and `degraded` has
     `vector`. Without a `model`, answers quote the memories. Without `weights`, the defaults apply,
-    with the thresholds of the embedder's model.
-    The reranker reads the `reads_first` best. Without `rankers`, the learned ones rank.
-    `answer_floor` gives a tenant's own floor for answers, or None for the one that was learned.
+    with the thresholds of the embedder's model. The reranker reads the `reads_first` best. Without
+    `rankers`, the learned ones rank. `answer_floor` gives a tenant's own floor for answers, or None
+    for the learned floor.
     """
 
     memories: Memories
@@ -113,15 +113,15 @@ class Recall:
         floor = parallel.begin(partial(self._floor, scope, request))
         run, findings = self._run(scope, request)
         read = read_all(run, self.memories, self.sessions)
-        places, found = self._before_reading(run, read.found)
-        read_first = self._read_first(found, run, findings)
-        after = self._ranked(found, run, read=read_first.scores)
+        places, memories = self._before_reading(run, read.memories)
+        read_first = self._read_first(memories, run, findings)
+        after = self._ranked(memories, run, read=read_first.scores)
         near = near_enough(after, weights=self._weights)
-        judged = answerable(run.query, found, after) if near else NOTHING_FOUND
-        found = without_echoes(_in_order(found, near), question=run.query.text)
+        judged = answerable(run.query, memories, after) if near else NOTHING_FOUND
+        memories = without_echoes(_in_order(memories, near), question=run.query.text)
         if not request.looks_back:
-            found = newer_first(found, run.query)
-        chosen = self._within_budget(found, request)
+            memories = newer_first(memories, run.query)
+        chosen = self._within_budget(memories, request)
         is_known = judged.likelihood >= floor.result()
         answered = self._answered(run, chosen, is_known=is_known)
         if answered is not None and answered.failed:
@@ -132,7 +132,9 @@ class Recall:
             memories=tuple(chosen),
             answerable=judged.likelihood,
             degraded=tuple(sorted(findings.degraded)),
-            trace=explained(fused=places, found=found, chosen=chosen) if request.explain else None,
+            trace=explained(fused=places, memories=memories, chosen=chosen)
+            if request.explain
+            else None,
             **_answer_fields(answered),
         )
 
@@ -154,12 +156,12 @@ class Recall:
     ) -> tuple[tuple[Ranked, ...], list[FoundMemory]]:
         """Rank the memories without the reranker, and mark earlier values."""
         places = self._ranked(read, run)
-        found = _in_order(read, places)
+        memories = _in_order(read, places)
         if not run.request.filter.includes_messages or run.request.looks_back:
-            return places, found
-        marked = with_outdated(self.memories, run.scope, found)
-        if marked == found:
-            return places, found
+            return places, memories
+        marked = with_outdated(self.memories, run.scope, memories)
+        if marked == memories:
+            return places, memories
         places = self._ranked(marked, run)
         return places, _in_order(marked, places)
 

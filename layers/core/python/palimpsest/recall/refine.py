@@ -104,8 +104,8 @@ class Seen:
             return True
         if not (self.questions and is_question(text)):
             return False
-        said = set(content_terms(text))
-        return any(said == set(content_terms(question)) for question in self.questions)
+        terms = set(content_terms(text))
+        return any(terms == set(content_terms(question)) for question in self.questions)
 
 
 def seen_by(
@@ -124,8 +124,8 @@ def seen_by(
         raise no_session()
     first = head.window_start if parsed(dict(settings.memory)).keeps_window else head.last_user_seq
     newest = sessions.messages_at(where, [head.last_user_seq]) if head.last_user_seq else ()
-    asked = (spoken_text(message) for message in newest)
-    return Seen((question, *filter(None, asked)), session, first)
+    newest_texts = (spoken_text(message) for message in newest)
+    return Seen((question, *filter(None, newest_texts)), session, first)
 
 
 def without_echoes(memories: Sequence[FoundMemory], *, question: str) -> list[FoundMemory]:
@@ -146,7 +146,7 @@ def without_echoes(memories: Sequence[FoundMemory], *, question: str) -> list[Fo
         same: list[str] = []
         if memory.record is None:
             same = _quoting(memory, records.values())
-            same = same or _recited(memory, words, asked=question_terms)
+            same = same or _recited(memory, words, question_terms=question_terms)
         better = [replace(records[key], score=memory.score) for key in same]
         for shown in better or [memory]:
             left.setdefault(shown.candidate.key, shown)
@@ -191,21 +191,21 @@ def _quotes(source: Source, message: FoundMemory) -> bool:
 
 
 def _recited(
-    message: FoundMemory, records: Mapping[str, frozenset[str]], *, asked: frozenset[str]
+    message: FoundMemory, records: Mapping[str, frozenset[str]], *, question_terms: frozenset[str]
 ) -> list[str]:
     """Return the keys of the records that an answer of the assistant only repeats, without words of
-    its own. `records` has the words of the records by key. `asked` are the words of the question.
+    its own. `records` has the words of the records by key.
     """
     if message.speaker != "assistant":
         return []
-    own = frozenset(content_terms(message.content)) - asked
+    own = frozenset(content_terms(message.content)) - question_terms
     if not own or not own.issubset(frozenset().union(*records.values())):
         return []
     return [key for key, words in records.items() if not own.isdisjoint(words)]
 
 
 def with_outdated(
-    memories: Memories, scope: UserScope, found: Sequence[FoundMemory]
+    memories: Memories, scope: UserScope, found_memories: Sequence[FoundMemory]
 ) -> list[FoundMemory]:
     """Return all memories in the given order, and mark each message that says an earlier value of a
     topic whose current record was found too. `outdated_by` names that record.
@@ -214,21 +214,23 @@ def with_outdated(
     values of several topics, `outdated_by` names the best of their records. Raises `Unavailable`.
     """
     current = [
-        one.record for one in found if one.record is not None and one.record.topic_key is not None
+        memory.record
+        for memory in found_memories
+        if memory.record is not None and memory.record.topic_key is not None
     ]
-    if not current or all(one.record is not None for one in found):
-        return list(found)
+    if not current or all(memory.record is not None for memory in found_memories):
+        return list(found_memories)
     current = current[:TOPICS_COMPARED]
     chains = parallel.run_each(
         lambda record: memories.versions(scope, str(record.topic_key)), current
     )
-    ended = {one.id for one in found if one.ended_at is not None}
+    ended = {memory.id for memory in found_memories if memory.ended_at is not None}
     newer: dict[Place, str] = {}
     for record, versions in zip(current, chains, strict=True):
         has_ended = record.id in ended
         places = places_of(versions) if has_ended else places_of_earlier(record, versions)
         newer = dict.fromkeys(places, record.id) | newer
-    return [_marked(memory, newer) for memory in found]
+    return [_marked(memory, newer) for memory in found_memories]
 
 
 def _marked(memory: FoundMemory, newer: Mapping[Place, str]) -> FoundMemory:
@@ -240,9 +242,9 @@ def _marked(memory: FoundMemory, newer: Mapping[Place, str]) -> FoundMemory:
 
 @dataclass(frozen=True, slots=True)
 class _Stated:
-    """A memory with the statement in it that is compared with others. Of a long text, this is the
-    sentence with most of the question's words: only in it, a word of change or an equal word says
-    something about what is asked. `words` are its terms without function words.
+    """A memory with the statement in it that is compared with others. In a long text, this is the
+    sentence with most of the question's words. Only there does a word of change, or an equal word,
+    concern the question. `words` are its terms without function words.
     """
 
     memory: FoundMemory
@@ -272,25 +274,27 @@ def newer_first(memories: Sequence[FoundMemory], query: Query) -> list[FoundMemo
         new = _stated(memory, query)
         older = {
             place
-            for place, each in enumerate(placed)
-            if each.memory.candidate.key not in gave_way and _may_replace(new, each)
+            for place, earlier in enumerate(placed)
+            if earlier.memory.candidate.key not in gave_way and _may_replace(new, earlier)
         }
         gave_way.update(placed[place].memory.candidate.key for place in older)
         placed = [
-            _superseded(each, by=new) if place in older else each
-            for place, each in enumerate(placed)
+            _superseded(statement, by=new) if place in older else statement
+            for place, statement in enumerate(placed)
         ]
         first = max([min(older, default=len(placed)), *_held_since(placed, memory.valid_from)])
         score = placed[first].memory.score if first < len(placed) else memory.score
         placed.insert(first, replace(new, memory=replace(memory, score=score)))
-    return [*(each.memory for each in placed), *memories[LOOKED_AT:]]
+    return [*(statement.memory for statement in placed), *memories[LOOKED_AT:]]
 
 
 def _held_since(placed: Sequence[_Stated], moment: int) -> list[int]:
     """Return the places right after the current records of topics that were said after the moment.
     They stay above older statements.
     """
-    return [place for place, each in enumerate(placed, 1) if _holds_since(each.memory, moment)]
+    return [
+        place for place, statement in enumerate(placed, 1) if _holds_since(statement.memory, moment)
+    ]
 
 
 def _may_replace(new: _Stated, old: _Stated) -> bool:

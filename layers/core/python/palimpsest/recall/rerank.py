@@ -29,18 +29,18 @@ was given.
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The result of a reranker that was given `asked` memories. `scores` has the score of each
-    memory that it read in time, by key.
+    """The result of a reranker. `sent` is how many memories it was sent. `scores` has the
+    score of each memory that it read in time, by key.
     """
 
     scores: Mapping[str, float] = field(default_factory=dict)
-    asked: int = 0
+    sent: int = 0
     milliseconds: int = 0
 
     @property
     def degraded(self) -> str | None:
         """The name for `degraded` if not all memories were read, else None."""
-        if len(self.scores) == self.asked:
+        if len(self.scores) == self.sent:
             return None
         return PARTIAL if self.scores else RERANKER
 
@@ -52,7 +52,7 @@ def reading(reranker: Reranker | None, query: Query, memories: Sequence[FoundMem
     begun = monotonic()
     texts = [passage(ranked, query) for ranked in memories]
     scores = read_in_time(reranker, query.first_person, texts) if reranker else ()
-    by_key = {one.candidate.key: score for one, score in zip(memories, scores, strict=False)}
+    by_key = {memory.candidate.key: score for memory, score in zip(memories, scores, strict=False)}
     return Reading(by_key, len(memories), round((monotonic() - begun) * 1000))
 
 
@@ -94,5 +94,5 @@ def part_after(size: int, *, took: float, left: float) -> int:
     """
     if left <= 0:
         return 0
-    each = took / size
-    return 2 * size if each * 2 * size <= left else int(left / each)
+    seconds_per_text = took / size
+    return 2 * size if seconds_per_text * 2 * size <= left else int(left / seconds_per_text)

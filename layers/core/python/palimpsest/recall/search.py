@@ -72,9 +72,9 @@ class SearchMemories:
     ) -> tuple[FoundMemory, ...]:
         """Return the k best matches, best first, each with the retriever's own score: BM25 for
         `keyword`, cosine (-1..1) for `vector`. A caller's own `vector`, of the index's dimension,
-        replaces that of the text. Messages that the caller `shows` (by session and sequence number)
-        and those that score below `least` are left out before they are read. A message that says an
-        earlier value of a topic is marked, as in recall. With `for_messages`, nothing is read or
+        replaces that of the text. Messages are left out before they are read if the caller `shows`
+        them (by session and sequence number), or if they score below `least`. A message that says
+        an earlier value of a topic is marked, as in recall. With `for_messages`, nothing is read or
         returned unless a message is found: records only mark messages then.
 
         If the retriever fails, no other one replaces it. Raises `Unavailable`, and `Unprocessable`
@@ -95,8 +95,8 @@ class SearchMemories:
             )
         hits = [
             hit
-            for found in parallel.run_each(lambda where: search(where=where), wheres)
-            for hit in found
+            for hits_of_part in parallel.run_each(lambda where: search(where=where), wheres)
+            for hit in hits_of_part
             if _may_be_read(hit, shows=shows, least=least)
         ]
         if for_messages and all(message_of(hit.key) is None for hit in hits):
@@ -104,8 +104,8 @@ class SearchMemories:
         scores: dict[str, dict[Retriever, float]] = {hit.key: {mode: hit.score} for hit in hits}
         run = RecallRun(scope, query, request, scores, now, reads_uses=False)
         read = read_all(run, self.memories, self.sessions)
-        scored = [replace(one, score=one.candidate.scores[mode]) for one in read.found]
-        best_first = sorted(scored, key=lambda one: (-one.score, one.candidate.key))
+        scored = [replace(memory, score=memory.candidate.scores[mode]) for memory in read.memories]
+        best_first = sorted(scored, key=lambda memory: (-memory.score, memory.candidate.key))
         return tuple(with_outdated(self.memories, scope, best_first)[:k])
 
     def vector_of(self, scope: UserScope, text: str) -> Vector:
@@ -165,8 +165,10 @@ class FindSessions:
         `BadRequest` (`invalid_cursor`).
         """
         users, following = self.search.memories.users(scope.tenant, limit=USERS, after=after)
-        found = parallel.run_each(lambda user: self._scored(scope.user(user), words, where), users)
-        scores = {session: score for each in found for session, score in each.items()}
+        by_user = parallel.run_each(
+            lambda user: self._scored(scope.user(user), words, where), users
+        )
+        scores = {session: score for by_session in by_user for session, score in by_session.items()}
         best = sorted(scores, key=lambda session: (-scores[session], session))
         return tuple(best[:limit]), following
 
@@ -221,9 +223,9 @@ def _compared(
         return vectors.by_vector(scope, vector, where=where, k=min(stored, MOST_COMPARED))
 
     try:
-        found = parallel.run_each(hits, parts if has_more else [messages])
+        hits_of_parts = parallel.run_each(hits, parts if has_more else [messages])
     except Unavailable:
         return None
-    scores = {hit.key: hit.score for some in found for hit in some}
+    scores = {hit.key: hit.score for some in hits_of_parts for hit in some}
     keys = {message.seq: message_key(session.session, message.seq) for message in messages}
     return {seq: scores[key] for seq, key in keys.items() if key in scores}

@@ -53,7 +53,8 @@ def quoted(
     every = [
         sentence for memory in memories[:MEMORIES] for sentence in _sentences(memory, query, user)
     ]
-    likely = sorted(every, key=lambda each: -(each.odds + SENTENCE * each.share))[:COMPARED]
+    every.sort(key=lambda sentence: -(sentence.odds + SENTENCE * sentence.share))
+    likely = every[:COMPARED]
     if not likely:
         return Grounded("")
     read = _readings(reranker, query, likely)
@@ -93,10 +94,10 @@ def _readings(
     """Return the reranker's score of each sentence that it read, from 0 to 1 among them, by
     place.
     """
-    texts = [each.text for each in likely]
+    texts = [sentence.text for sentence in likely]
     scores = read_in_time(reranker, query.first_person, texts) if reranker else ()
     signals = read_signals({str(place): score for place, score in enumerate(scores)})
-    return {int(place): each["read"] for place, each in signals.items()}
+    return {int(place): signal["read"] for place, signal in signals.items()}
 
 
 def _line(sentence: _Sentence) -> str:

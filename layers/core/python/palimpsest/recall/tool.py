@@ -200,10 +200,10 @@ class MemoryTools:
         named: Chat = {}
         match call:
             case SearchToolArguments():
-                found = self._search(scope, call.query, k=k, session=session)
-                content = format_as_context(found.memories, user=scope.user, query=call.query)
+                result = self._search(scope, call.query, k=k, session=session)
+                content = format_as_context(result.memories, user=scope.user, query=call.query)
                 if identify:
-                    named = _named(found, user=scope.user, query=call.query)
+                    named = _named(result, user=scope.user, query=call.query)
             case RememberToolArguments():
                 content = self._remember(scope, call)
             case ForgetToolArguments():
@@ -244,21 +244,21 @@ class MemoryTools:
         model can name one of them.
         """
         recalled = self.recall(scope, RecallRequest(query=memory, k=MOST_RECORDS))
-        near = [found for found in recalled.memories if found.record is not None]
+        near = [similar for similar in recalled.memories if similar.record is not None]
         wanted = normalized(memory.removeprefix("- "))
-        for found in near:
-            shown = line_of_passage(passage_of(found, user=scope.user))
-            if wanted in (normalized(found.content), normalized(shown)):
-                self.manage.delete(scope, found.id)
+        for similar in near:
+            shown = line_of_passage(passage_of(similar, user=scope.user))
+            if wanted in (normalized(similar.content), normalized(shown)):
+                self.manage.delete(scope, similar.id)
                 return f"{USER_MEMORY}\n- Forgotten."
-        listed = user_memory([passage_of(found, user=scope.user) for found in near])
+        listed = user_memory([passage_of(similar, user=scope.user) for similar in near])
         return listed + "\n- Nothing was forgotten: name one of these memories word for word."
 
 
-def _named(found: RecallResult, *, user: str, query: str) -> Chat:
+def _named(result: RecallResult, *, user: str, query: str) -> Chat:
     return {
-        "recall_id": found.recall_id(user=user, query=query),
-        "memory_ids": [memory.id for memory in found.memories],
+        "recall_id": result.recall_id(user=user, query=query),
+        "memory_ids": [memory.id for memory in result.memories],
     }
 
 

@@ -53,7 +53,7 @@ def topics_meant(question: Vector, *, model: str) -> tuple[str, ...]:
 def _topics() -> Mapping[str, Sequence[_Topic]]:
     """Return the topics with their vectors, by the model that made these."""
     stored = descriptions()
-    keys = [tuple(each["keys"]) for each in stored["topics"]]
+    keys = [tuple(topic["keys"]) for topic in stored["topics"]]
     return {model: list(map(_topic, keys, vectors)) for model, vectors in stored["vectors"].items()}
 
 

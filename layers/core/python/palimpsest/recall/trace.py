@@ -27,19 +27,19 @@ def trace(
     places: Sequence[Ranked],
     *,
     fused: Sequence[Ranked],
-    found: Sequence[FoundMemory],
+    memories: Sequence[FoundMemory],
     chosen: Sequence[FoundMemory],
     reranker: Reading,
     judged: Answerable,
 ) -> Mapping[str, Any]:
     """Return the trace as JSON. `places` are all ranked candidates, `fused` their ranking before
-    the reranker, `found` the memories above the threshold, and `chosen` the returned memories.
+    the reranker, `memories` those above the threshold, and `chosen` the returned memories.
     """
     before = {place.candidate.key: number for number, place in enumerate(fused, 1)}
-    ids = {memory.candidate.key: memory.id for memory in read.found}
+    ids = {memory.candidate.key: memory.id for memory in read.memories}
     shown = {memory.candidate.key for memory in chosen}
     counts = Counter(chain.from_iterable(findings.scores.values()))
-    cut = "beyond_k_or_budget" if found else "below_threshold"
+    cut = "beyond_k_or_budget" if memories else "below_threshold"
 
     def why_cut(place: Ranked) -> str | None:
         if place.candidate.key in shown:
@@ -64,7 +64,7 @@ def trace(
             for place in places
         ],
         "reranker": {
-            "asked": reranker.asked,
+            "asked": reranker.sent,
             "read": len(reranker.scores),
             "milliseconds": reranker.milliseconds,
         },

@@ -16,10 +16,10 @@ class Weights:
 
     `vector` is the share of meaning in a candidate's relevance; words have the rest. The next six
     are added to the logarithm of the odds that a candidate answers. Half of `importance` and half
-    of `recency` are added at most. `over` is added for memories that are over. `feedback` is
-    multiplied by the callers' opinions (-1..1) of the memory. `period` is added for a memory of the
-    period that the question names, and `days` for a statement of that period if the question asks
-    about nothing else.
+    of `recency` are added at most. `over` is added for events and tasks whose time has passed.
+    `feedback` is multiplied by the callers' opinions (-1..1) of the memory. `period` is added for a
+    memory of the period that the question names, and `days` for a statement of that period if the
+    question asks about nothing else.
 
     A message with an earlier value gets at most `outdated` times the score of the topic's current
     record. That holds only if that record has at least `same_topic` of the message's score.

@@ -55,8 +55,8 @@ def dated(text: str, *, at: date) -> str:
 
 
 def relative_dates(text: str, *, at: date) -> list[Dated]:
-    """Return the relative dates of a text that was written on the day `at`, in order. Of two dates
-    that overlap, the first one is returned, or the longer one if both begin at the same place.
+    """Return the relative dates of a text that was written on the day `at`, in order. If two dates
+    overlap, the first one is returned. If both begin at the same place, the longer one is.
     """
     begins = text[:MOST_READ]
     return list(_relative_dates(with_places(begins), at)) if may_be_relative(begins) else []
@@ -189,8 +189,8 @@ def period(text: str, *, now: datetime) -> Period | None:
     words = date_words()
     for pattern in words.absolute if _DIGIT.search(begins) else (words.month_alone,):
         for match in pattern.finditer(begins):
-            if (found := _absolute(match, now.date())) is not None:
-                return replace(found, words=match[0])
+            if (named := _absolute(match, now.date())) is not None:
+                return replace(named, words=match[0])
     return next(_relative(text, now.date()), None)
 
 

@@ -114,8 +114,8 @@ def sentences(text: str) -> Iterator[str]:
 
 
 def sentences_at_the_ends(text: str, *, most: int) -> Iterable[str]:
-    """Return all sentences of a text with at most `most` characters. Of a longer text, return the
-    sentences of its beginning and of its end.
+    """Return all sentences of a text with at most `most` characters. If the text is longer, return
+    the sentences of its beginning and of its end.
     """
     if len(text) <= most:
         return sentences(text)

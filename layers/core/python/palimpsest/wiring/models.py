@@ -195,7 +195,9 @@ def question_embedder(
 
 
 def embeds_without_key(environment: settings.EmbeddingSettings) -> bool:
-    """Return whether the embedding model needs no stored key: it is built in, or Bedrock's."""
+    """Return whether the embedding model needs no stored key. Models of Bedrock and the built-in
+    one need none.
+    """
     return embeds_here(environment) or _embeds_by_bedrock(environment)
 
 
@@ -252,8 +254,8 @@ def _folder_of(package: str) -> Path:
     """Return the folder of a package that holds only data. If the package is not installed, return
     a path that does not exist.
     """
-    found = find_spec(package)
-    places = list(found.submodule_search_locations or ()) if found else []
+    spec = find_spec(package)
+    places = list(spec.submodule_search_locations or ()) if spec else []
     return Path(places[0]) if places else Path(package)
 
 

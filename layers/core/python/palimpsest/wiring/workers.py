@@ -119,7 +119,7 @@ def wire_extraction(
 
 
 def keeping_calls(blobs: Blobs, tenants: Tenants, clock: Clock) -> KeepCalls:
-    """Return what keeps the model calls of workers, for tenants that want that."""
+    """Return the recorder of workers' model calls, for tenants that want these kept."""
     return KeepCalls(blobs, tenants, clock, partial(removed_lately, blobs, clock))
 
 

@@ -1,1 +1,3 @@
-"""Records of one machine's stores in a SQL database: a file of SQLite, PostgreSQL, MySQL."""
+"""Keeps the records of one machine's stores in a SQL database: SQLite, PostgreSQL, MySQL or
+MariaDB.
+"""

@@ -294,8 +294,8 @@ def _replaced(entry: WindowEntry, call: int, tokens: int) -> str:
 
 
 def finished(draft: MessageParts, count: Count) -> tuple[WindowEntry, list[Cut]]:
-    """Return the message put together again from its parts, with each text cut to its allowed
-    weight, and the cuts.
+    """Build the message again from its parts. Each text is cut to its allowed weight. Also return
+    the cuts.
     """
     entry, tokens, cuts = draft.entry, draft.fixed, []
     chat = dict(entry.chat)

@@ -64,9 +64,9 @@ def _machine_line() -> Sought:
 
 def _transcripts(text: str) -> Iterator[Mark]:
     """Yield a pasted dialogue of roles, from its first line to its last."""
-    found = list(in_lines(_machine_line(), text))
-    turns = [turn for turn in found if len(turn[1]) > 1]
-    letters = [turn for turn in found if len(turn[1]) == 1]
+    lines = list(in_lines(_machine_line(), text))
+    turns = [turn for turn in lines if len(turn[1]) > 1]
+    letters = [turn for turn in lines if len(turn[1]) == 1]
     if len(letters) > 1 or (turns and letters):
         turns = sorted([*turns, *letters], key=lambda turn: turn.start())
     if turns:

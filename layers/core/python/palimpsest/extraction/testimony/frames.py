@@ -131,8 +131,8 @@ def _fiction(text: str) -> Iterator[Mark]:
 
 
 def _hypotheticals(text: str) -> Iterator[Mark]:
-    """Yield statements contrary to fact, up to the end of the sentence or to the words that state
-    the fact.
+    """Yield the parts of the text that state what would be, not what is. Such a part ends with its
+    sentence, or where words state the fact.
     """
     place = 0
     while match := anywhere("hypothetical").search(text, place):

@@ -39,12 +39,14 @@ def not_testimony(finding: Finding, heard: Heard) -> str | None:
     if not spans:
         return None
     own = _words(text_of(message.chat) for message in (*heard.messages, *heard.before))
-    told = {word for word in _names(finding) if word not in own}
+    foreign = {word for word in _names(finding) if word not in own}
     every = {word for word in _words([finding.content, terms]) - own if len(word) >= LEAST_NAME}
     quoted = set(_WORD.findall(finding.quote.casefold()))
     for kind, text in spans:
         words = _words([text])
-        if (every if kind == "secret" else told) & words or (not quoted <= own and quoted <= words):
+        if (every if kind == "secret" else foreign) & words or (
+            not quoted <= own and quoted <= words
+        ):
             return kind
     return None
 

@@ -150,5 +150,5 @@ def _is_asked_for(text: str, start: int) -> bool:
     """Return whether the speaker asks to use the quoted words. They are nobody's testimony, but
     without them the request would be lost.
     """
-    asked = anywhere("uses_words").finditer(text, max(0, start - LONGEST_NAME_OF_ANOTHER), start)
-    return any(match.end() >= start - 1 for match in asked)
+    requests = anywhere("uses_words").finditer(text, max(0, start - LONGEST_NAME_OF_ANOTHER), start)
+    return any(match.end() >= start - 1 for match in requests)

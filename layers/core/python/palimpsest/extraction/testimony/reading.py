@@ -53,7 +53,7 @@ class Reader:
     withheld: dict[int, Withheld] = field(default_factory=dict)
     owns: dict[int, str] = field(default_factory=dict)
     awaits: bool = False
-    asked: bool = False
+    secret_requested: bool = False
 
     def reads(self, message: Message) -> str | None:
         """Read the next message of the session. If nothing in it is testimony, return the reason,
@@ -61,15 +61,15 @@ class Reader:
         """
         text = _without_middle(text_of(message.chat))
         if message.role != "user":
-            self.asked = message.role == "assistant" and asks_for_secret(text)
+            self.secret_requested = message.role == "assistant" and asks_for_secret(text)
             return self._answered(message, text)
-        asked, self.asked = self.asked, False
+        was_requested, self.secret_requested = self.secret_requested, False
         if wish_of(text).takes_back and self.last_of_user is not None:
             self.taken_back[self.last_of_user] = "off_record"
         if self.last_of_user is not None and _takes_back(text):
             self.taken_back[self.last_of_user] = "material"
         self.last_of_user = message.seq
-        if is_off_record(message, text) or (asked and is_bare_secret(text)):
+        if is_off_record(message, text) or (was_requested and is_bare_secret(text)):
             self.withheld[message.seq] = (("off_record", text),)
             self.answers_material = True
             return "off_record"
@@ -112,10 +112,10 @@ class Reader:
         if message.role == "assistant" and text.strip() and (self.plays or self.answers_material):
             self.withheld[message.seq] = (("material", text),)
             return "material"
-        found = secret_spans(text)
-        if len(found) > 1 or any(span.kind == "secret" for span in found):
-            self.withheld[message.seq] = withheld(text, found)
-            self.owns[message.seq] = own_text(text, found)
+        secrets = secret_spans(text)
+        if len(secrets) > 1 or any(span.kind == "secret" for span in secrets):
+            self.withheld[message.seq] = withheld(text, secrets)
+            self.owns[message.seq] = own_text(text, secrets)
         return None
 
     def _testimony(self, message: Message, text: str) -> str | None:
@@ -127,14 +127,14 @@ class Reader:
             self.withheld[message.seq] = (("material", text[:start]),)
             self.plays = start == len(text) and not anywhere("play_ends").search(text)
         rest = text[start:]
-        found = spans(rest, user=self.user)
+        parts = spans(rest, user=self.user)
         begins = play_begins(rest)
         self.plays |= begins is not None and not anywhere("play_ends").search(rest, begins)
-        others = withheld(rest, found)
+        others = withheld(rest, parts)
         if others:
             self.withheld[message.seq] = (*self.withheld.get(message.seq, ()), *others)
-        self.answers_material = self.plays or any(span.reason in REPEATED for span in found)
-        own = self._read_out(own_text(rest, found))
+        self.answers_material = self.plays or any(span.reason in REPEATED for span in parts)
+        own = self._read_out(own_text(rest, parts))
         if own != text_of(message.chat):
             self.owns[message.seq] = own
         if any(letter.isalnum() for letter in own) or not (others or start):
@@ -151,8 +151,8 @@ class Reader:
         self.answers_material = True
         if not any(letter.isalnum() for letter in text[end:]):
             return "material"
-        found = spans(text[end:], user=self.user)
-        self.owns[message.seq] = self._read_out(own_text(text[end:], found))
+        parts = spans(text[end:], user=self.user)
+        self.owns[message.seq] = self._read_out(own_text(text[end:], parts))
         return None
 
 
@@ -193,5 +193,5 @@ def reader_after(messages: Iterable[Message], *, user: str | None) -> Reader:
         plays=reader.plays,
         answers_material=reader.answers_material,
         awaits=reader.awaits,
-        asked=reader.asked,
+        secret_requested=reader.secret_requested,
     )

@@ -99,16 +99,16 @@ def _of_request(text: str, match: re.Match[str]) -> Mark | None:
 
 def _only_gives(match: re.Match[str]) -> bool:
     """Return whether words only present a text, without a task: "here's the chat"."""
-    given = match["work_on_this"]
-    return given is not None and _PRESENTS.fullmatch(given) is not None
+    offer = match["work_on_this"]
+    return offer is not None and _PRESENTS.fullmatch(offer) is not None
 
 
 def _is_conversation(text: str, start: int) -> bool:
     """Return whether a line with the name of its speaker begins at a place. Such lines are
     statements of their speakers, and the user may be one of them.
     """
-    found = turns(text[start : start + LONGEST_CONVERSATION])
-    return bool(found) and found[0].start == 0
+    lines = turns(text[start : start + LONGEST_CONVERSATION])
+    return bool(lines) and lines[0].start == 0
 
 
 _MINE = re.compile(r"\s*(?P<mine>\w+) (?P<thing>[\w-]+)")
@@ -173,7 +173,7 @@ def _above(text: str) -> Iterator[Mark]:
     if len(last) > LONGEST_REQUEST or not body[:start].strip():
         return
     points = last.lstrip().startswith(_POINTERS)
-    if not (points or any(each.may_begin(text, start) for each in _of_a_text())):
+    if not (points or any(request.may_begin(text, start) for request in _of_a_text())):
         return
     work = _WORK.search(last)
     is_line = is_apart or body[start - 1 : start] == "\n"

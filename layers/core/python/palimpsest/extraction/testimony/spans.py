@@ -39,16 +39,16 @@ def secret_spans(text: str) -> tuple[Span, ...]:
     return tuple(_covering(_secret(text), len(text)))
 
 
-def own_text(text: str, found: Iterable[Span]) -> str:
+def own_text(text: str, parts: Iterable[Span]) -> str:
     """Return the text with only the speaker's own words. If all of it is own words, it is
     unchanged.
     """
-    return "".join(text[span.start : span.end] if span.kind == "own" else GAP for span in found)
+    return "".join(text[span.start : span.end] if span.kind == "own" else GAP for span in parts)
 
 
-def withheld(text: str, found: Iterable[Span]) -> tuple[tuple[SpanClass, str], ...]:
+def withheld(text: str, parts: Iterable[Span]) -> tuple[tuple[SpanClass, str], ...]:
     """Return the words of each span that is not the speaker's own."""
-    return tuple((span.kind, text[span.start : span.end]) for span in found if span.kind != "own")
+    return tuple((span.kind, text[span.start : span.end]) for span in parts if span.kind != "own")
 
 
 def _merged(text: str, *, user: str | None) -> list[Span]:

@@ -109,7 +109,7 @@ def names_in(messages: Sequence[Message], *, user: str, names: Sequence[str]) ->
     """Return the names of the user: the known ones, and names by which the user introduces
     themselves in these messages.
     """
-    found = [*names]
+    known = [*names]
     for message in messages:
         name = message.chat.get("name")
         if message.role != USER or (name and not is_own_name(str(name), user=user, names=names)):
@@ -119,8 +119,8 @@ def names_in(messages: Sequence[Message], *, user: str, names: Sequence[str]) ->
         for line in text_of(message.chat)[:MOST_READ].splitlines():
             label = _LABEL.match(line)
             if not label or whole("own_labels").fullmatch(label["name"]):
-                found += introduced_in(line)
-    return tuple(dict.fromkeys(found))
+                known += introduced_in(line)
+    return tuple(dict.fromkeys(known))
 
 
 def attributed(

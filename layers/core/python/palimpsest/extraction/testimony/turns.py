@@ -95,13 +95,13 @@ def turns(text: str) -> tuple[SpokenLine, ...]:
     """
     if _CLOCK_OR_LABEL.search(text) is None:
         return ()
-    found: list[SpokenLine] = []
+    spoken: list[SpokenLine] = []
     headers = sum(1 for line in _ENDS_IN_TIME.finditer(text) if _HEADER.fullmatch(line[0]))
     speaking: str | None = None
     for lines in paragraphs(text):
-        told, speaking = _of_paragraph(lines, speaking, headed=headers >= LEAST_TURNS)
-        found += told
-    return tuple(found)
+        lines_of_paragraph, speaking = _of_paragraph(lines, speaking, headed=headers >= LEAST_TURNS)
+        spoken += lines_of_paragraph
+    return tuple(spoken)
 
 
 def _of_paragraph(
@@ -120,7 +120,7 @@ def _of_paragraph(
     )
     is_talk = len(labels) >= LEAST_TURNS or max(labels.values(), default=0) >= LEAST_TURNS
     last = max((place for place, head in enumerate(heads) if head), default=-1)
-    told: list[SpokenLine] = []
+    spoken: list[SpokenLine] = []
     header = speaking
     speaker = speaking
     for place, ((start, line), head) in enumerate(zip(lines, heads, strict=True)):
@@ -128,13 +128,13 @@ def _of_paragraph(
         if head and (head.sure or _counts(head.name, is_form=is_form, is_talk=is_talk)):
             speaker = head.name
             header = speaker if head.words >= start + len(line.rstrip()) else None
-            told.append(head)
+            spoken.append(head)
         elif head:
             speaker = header = None
         elif speaker is not None and (header is not None or place < last):
-            told.append(SpokenLine(start, end, start, speaker, sure=True))
+            spoken.append(SpokenLine(start, end, start, speaker, sure=True))
     is_alone = bool(heads) and header is not None and bool(heads[-1])
-    return told, header if is_alone else None
+    return spoken, header if is_alone else None
 
 
 def _counts(label: str, *, is_form: bool, is_talk: bool) -> bool:
@@ -178,15 +178,15 @@ def labelled(text: str, *, is_own: frozenset[str]) -> str:
     """Return the text with each turn as `Name: words`. The user's own turns have no name. `is_own`
     has the user's names in lower case.
     """
-    found = turns(text)
-    if not found:
+    spoken = turns(text)
+    if not spoken:
         return text
-    return "".join(_rewritten(text, found, is_own))
+    return "".join(_rewritten(text, spoken, is_own))
 
 
-def _rewritten(text: str, found: tuple[SpokenLine, ...], is_own: frozenset[str]) -> Iterator[str]:
+def _rewritten(text: str, spoken: tuple[SpokenLine, ...], is_own: frozenset[str]) -> Iterator[str]:
     place = 0
-    for turn in found:
+    for turn in spoken:
         yield text[place : turn.start]
         place = turn.end
         words = text[turn.words : turn.end]

@@ -151,8 +151,8 @@ def _compiled(
     names: tuple[str, ...], groups: tuple[str, ...], before: str, after: str
 ) -> re.Pattern[str]:
     named = zip(names, groups, strict=True)
-    each = "|".join(f"(?P<{name}>{phrases or '(?!)'})" for name, phrases in named)
-    return re.compile(rf"(?<!\w){before}(?:{each}){after}", re.IGNORECASE)
+    alternatives = "|".join(f"(?P<{name}>{phrases or '(?!)'})" for name, phrases in named)
+    return re.compile(rf"(?<!\w){before}(?:{alternatives}){after}", re.IGNORECASE)
 
 
 @cache
@@ -211,11 +211,11 @@ def _begun_by(word: str) -> Iterator[Mapping[str, Sequence[int]]]:
 @cache
 def _looked_for() -> Mapping[str, Sequence[str]]:
     """Return the phrases of each name that is looked for in texts."""
-    found: dict[str, list[str]] = defaultdict(list)
+    phrases: dict[str, list[str]] = defaultdict(list)
     for words in _languages():
         for name in words.keys() - NOT_LOOKED_FOR:
-            found[name] += words[name]
-    return found
+            phrases[name] += words[name]
+    return phrases
 
 
 @cache
@@ -223,12 +223,12 @@ def _by_beginning() -> Mapping[str, Mapping[str, Sequence[int]]]:
     """Return the numbers of the phrases of each name, by the letters with which their matches
     begin.
     """
-    found: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    numbers: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for name, several in _looked_for().items():
         for number, phrase in enumerate(several):
             for begun in beginnings(phrase):
-                found[begun][name].append(number)
-    return found
+                numbers[begun][name].append(number)
+    return numbers
 
 
 def beginnings(phrase: str) -> frozenset[str]:

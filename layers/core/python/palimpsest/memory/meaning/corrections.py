@@ -136,22 +136,22 @@ def correction_of(text: str) -> Correction | None:
 
 def _with_signals(text: str) -> Correction | None:
     """Return the correction in a text that has a word of corrections."""
-    said = spoken(text)
-    marked = after(_marked_signals(), said).strip(_ENDS)
+    sentence = spoken(text)
+    marked = after(_marked_signals(), sentence).strip(_ENDS)
     left = _after_clear_signals(text.strip())
     marked = marked if left is None else spoken(left).strip(_ENDS)
-    bare = after(_signals_first(), said).strip(_ENDS)
-    for tried in dict.fromkeys((said, marked, bare)):
+    bare = after(_signals_first(), sentence).strip(_ENDS)
+    for tried in dict.fromkeys((sentence, marked, bare)):
         for number in candidates("corrections", text):
-            found = compiled(_forms()[number]).match(tried)
-            if found and (made := _correction(found)):
+            match = compiled(_forms()[number]).match(tried)
+            if match and (made := _correction(match)):
                 return made
     rest = _last_signals().sub("", marked).strip(_ENDS)
     rest = _without_excuses(after(_weak(), rest))
-    is_marked = rest != said.strip(_ENDS) or left is not None
+    is_marked = rest != sentence.strip(_ENDS) or left is not None
     if is_marked and _is_short_value(rest):
         return Correction(rest, is_meant=_strong().match(text.strip()) is not None)
-    return _at_the_end(text, said)
+    return _at_the_end(text, sentence)
 
 
 def _is_short_value(text: str) -> bool:
@@ -170,18 +170,18 @@ def _is_bare_value(text: str) -> bool:
     """Return whether the text is only a day, a time or a number. Right after a statement with
     another such value, it is a correction.
     """
-    said = text.strip(_ENDS)
-    is_short = said.count(" ") < FEW_WORDS
-    return is_short and _bare_value().fullmatch(said) is not None
+    value = text.strip(_ENDS)
+    is_short = value.count(" ") < FEW_WORDS
+    return is_short and _bare_value().fullmatch(value) is not None
 
 
 def _spelled(text: str) -> Correction | None:
     """Return the correction of a name's spelling: "Mathys with a y"."""
-    said = text.strip(_ENDS)
-    if said.count(" ") > MOST_WORDS + 1 or not said[:1].isupper():
+    spelling = text.strip(_ENDS)
+    if spelling.count(" ") > MOST_WORDS + 1 or not spelling[:1].isupper():
         return None
-    name = _without_excuses(said)
-    is_name = name != said and name.istitle() and name.count(" ") < FEW_WORDS
+    name = _without_excuses(spelling)
+    is_name = name != spelling and name.istitle() and name.count(" ") < FEW_WORDS
     return Correction(name, is_meant=False) if is_name else None
 
 
@@ -197,8 +197,8 @@ def _excuse() -> re.Pattern[str]:
 
 def _without_excuses(text: str) -> str:
     """Return the text without an excuse at its end, such as "fat fingers"."""
-    found = _excuse().search(text)
-    return text[: found.start()].strip(_ENDS) if found else text
+    excuse = _excuse().search(text)
+    return text[: excuse.start()].strip(_ENDS) if excuse else text
 
 
 def _is_whole_name(text: str) -> bool:
@@ -218,22 +218,22 @@ def _last_clause() -> re.Pattern[str]:
     )
 
 
-def _at_the_end(text: str, said: str) -> Correction | None:
+def _at_the_end(text: str, sentence: str) -> Correction | None:
     """Return the correction whose value is in the last clause: "Actually the scale was off, it's
     79".
     """
     if not _begins(text) and not _strong().match(text):
         return None
-    found = _last_clause().search(said)
-    return Correction(found["new"].strip(_ENDS), is_meant=False) if found else None
+    last = _last_clause().search(sentence)
+    return Correction(last["new"].strip(_ENDS), is_meant=False) if last else None
 
 
 def _is_clear(lead: str) -> bool:
     """Return whether the words before a value clearly say that something was wrong. They do if a
     mark ends them, or if they say so more than once.
     """
-    said = lead.strip()
-    return said[-1:] in _MARKS or len(_signal().findall(said)) > 1
+    words_before = lead.strip()
+    return words_before[-1:] in _MARKS or len(_signal().findall(words_before)) > 1
 
 
 def _after_clear_signals(text: str) -> str | None:
@@ -279,8 +279,8 @@ def _correction(match: re.Match[str]) -> Correction | None:
     groups = match.groupdict()
     new = after(_signals_first(), groups["new"]).strip(_ENDS)
     new = _signal().sub(" ", new).strip(_ENDS) or new
-    said = (groups.get("old") or "").strip(_ENDS)
-    old = _last_signals().sub("", said).strip(_ENDS) or said or None
+    named_old = (groups.get("old") or "").strip(_ENDS)
+    old = _last_signals().sub("", named_old).strip(_ENDS) or named_old or None
     if not _is_value(new) or (old is not None and is_signal(old)):
         return None
     if old is not None and _is_dated(old) and not _is_dated(after(_weak(), new)):
@@ -290,9 +290,9 @@ def _correction(match: re.Match[str]) -> Correction | None:
 
 def _is_value(text: str) -> bool:
     """Return whether a text is short and has a word that names something."""
-    found = words(text)
-    return 0 < len(found) <= MOST_WORDS and any(
-        word not in function_words() or word.isdigit() for word in found
+    terms = words(text)
+    return 0 < len(terms) <= MOST_WORDS and any(
+        word not in function_words() or word.isdigit() for word in terms
     )
 
 
@@ -300,10 +300,10 @@ def is_signal(text: str) -> bool:
     """Return whether a text only announces a correction ("that's wrong")."""
     if not may_correct(text) and "s/" not in text:  # without its ends it has the same words
         return False
-    said = text.strip(_ENDS)
-    if not said or said.count(" ") > MOST_WORDS or not may_correct(said):
+    announcement = text.strip(_ENDS)
+    if not announcement or announcement.count(" ") > MOST_WORDS or not may_correct(announcement):
         return False
-    return not _signal().sub("", spoken(said)).strip(_ENDS) and said != "*"
+    return not _signal().sub("", spoken(announcement)).strip(_ENDS) and announcement != "*"
 
 
 _AFTER = r"(?<!\w){} ([A-ZÀ-Þ][\w'-]*(?: [A-ZÀ-Þ][\w'-]*)?)"
@@ -314,8 +314,8 @@ def corrected(content: str, by: Correction) -> str | None:
     it.
     """
     placed = _placed().match(by.new.strip(_ENDS)) if by.old is None else None
-    if placed and (found := re.search(_AFTER.format(placed["glue"]), content)):
-        return content[: found.start(1)] + placed["name"] + content[found.end(1) :]
+    if placed and (match := re.search(_AFTER.format(placed["glue"]), content)):
+        return content[: match.start(1)] + placed["name"] + content[match.end(1) :]
     new = after(_glue(), by.new).strip(_ENDS)
     if not new:
         return None
@@ -351,8 +351,8 @@ def _put(content: str, place: tuple[int, int], new: str) -> str | None:
 
 def _place_of(content: str, old: str) -> tuple[int, int] | None:
     """Return the place of the old value in the content."""
-    found = re.search(rf"(?<!\w){re.escape(old)}(?!\w)", content, re.IGNORECASE)
-    return found.span() if old and found else None
+    match = re.search(rf"(?<!\w){re.escape(old)}(?!\w)", content, re.IGNORECASE)
+    return match.span() if old and match else None
 
 
 def _likely_place(content: str, new: str, by: Correction) -> tuple[int, int] | None:
@@ -378,8 +378,8 @@ def _likely_place(content: str, new: str, by: Correction) -> tuple[int, int] | N
 
 def _numbers(tokens: list[re.Match[str]], new: str) -> tuple[int, int] | None:
     first, *others = new.split()
-    said = {token[0].casefold() for token in tokens}
-    is_alone = all(word.casefold() in said or _UNIT.match(word) for word in others)
+    stated = {token[0].casefold() for token in tokens}
+    is_alone = all(word.casefold() in stated or _UNIT.match(word) for word in others)
     if not number_or_day().match(first) or not is_alone:
         return None
     places = [
@@ -464,15 +464,15 @@ _COPULA = re.compile(
 
 def _tail(content: str, new: str) -> tuple[int, int] | None:
     """Return the value after a verb such as "is", if it has as many words as the new value."""
-    found = _COPULA.match(content)
-    if found is None or new[0].isupper() or content.count(" ") >= MOST_TAILED:
+    match = _COPULA.match(content)
+    if match is None or new[0].isupper() or content.count(" ") >= MOST_TAILED:
         return None
-    tail = after(_glue(), found["tail"])
+    tail = after(_glue(), match["tail"])
     if len(tail.split()) != len(new.split()) or _names_nothing(new):
         return None
     if number_or_day().match(tail) and not number_or_day().match(new):
         return None  # thanks after a number are not a new number
-    return found.end("tail") - len(tail), found.end("tail")
+    return match.end("tail") - len(tail), match.end("tail")
 
 
 def _names_nothing(text: str) -> bool:
@@ -488,9 +488,9 @@ def inline(sentence: str) -> Iterator[tuple[str, Correction]]:
         before, after = sentence[: mark.start()].rstrip(), sentence[mark.end() :].rstrip(" .!)")
         if len(before) < LEAST_WORD or not may_correct(after) or not _begins(after):
             continue
-        found = correction_of(after)
-        if found is not None:
-            yield before, found
+        correction = correction_of(after)
+        if correction is not None:
+            yield before, correction
 
 
 def _begins(text: str) -> bool:
@@ -503,8 +503,8 @@ def put_right(sentence: str) -> str:
     """
     if not may_correct(sentence) or not _MARKED.search(sentence, 0, len(sentence) - 1):
         return sentence
-    for before, found in inline(sentence):
-        after = corrected(before, found)
+    for before, correction in inline(sentence):
+        after = corrected(before, correction)
         if after is not None:
             return after if after[-1:] in ".!?" else after + "."
     return sentence

@@ -113,9 +113,9 @@ def _longest_word(piece: str) -> str:
     return max(piece.split(), key=len, default="")
 
 
-def _has_needed(number: int, said: str) -> bool:
+def _has_needed(number: int, sentence: str) -> bool:
     """Return whether a spoken sentence in lower case has the words that the cue needs."""
-    return all(any(map(said.__contains__, pieces)) for pieces in _needed(number))
+    return all(any(map(sentence.__contains__, pieces)) for pieces in _needed(number))
 
 
 @cache
@@ -151,21 +151,21 @@ def ends_of(sentence: str) -> tuple[End, ...]:
         return ()
     if not _has_any_needed(numbers, sentence) or is_question(sentence):
         return ()
-    said = spoken(sentence)
-    if not is_rewritten(said):
-        numbers = [number for number in numbers if _has_needed(number, lowered(said))]
+    in_own_voice = spoken(sentence)
+    if not is_rewritten(in_own_voice):
+        numbers = [number for number in numbers if _has_needed(number, lowered(in_own_voice))]
         if not numbers:
             return ()
-    found: list[End] = []
+    ends: list[End] = []
     before = ""
-    parts = clauses(said)
-    whole = [said] if said.count(" ") < SHORT and "," in said else []
+    parts = clauses(in_own_voice)
+    whole = [in_own_voice] if in_own_voice.count(" ") < SHORT and "," in in_own_voice else []
     for clause in dict.fromkeys((*parts, *whole)):
-        likely = _likely(clause, said, numbers)
+        likely = _likely(clause, in_own_voice, numbers)
         if likely and not _never(clause):
-            found += _ends_of(spoken(clause), before, likely)
-        before = clause if _has_pronoun(said) else ""
-    return () if found and is_unreal(said) else tuple(found)
+            ends += _ends_of(spoken(clause), before, likely)
+        before = clause if _has_pronoun(in_own_voice) else ""
+    return () if ends and is_unreal(in_own_voice) else tuple(ends)
 
 
 def is_unreal(text: str) -> bool:
@@ -205,14 +205,14 @@ def _ends_of(clause: str, before: str, numbers: Sequence[int]) -> list[End]:
     """Return the ends that a clause states, by the cues with these numbers. A pronoun refers to the
     clause before. A plain denial with a time ("not today") ends nothing.
     """
-    found = list(_matches(clause, numbers))
+    matches = list(_matches(clause, numbers))
     lasting = [number for number in numbers if _cues()[number].kind != "plain"]
-    timeless = without_times(clause) if found or lasting else clause
+    timeless = without_times(clause) if matches or lasting else clause
     if timeless != clause:
-        found = [each for each in found if each[0].kind != "plain"]
-        found += _matches(timeless, lasting)
+        matches = [pair for pair in matches if pair[0].kind != "plain"]
+        matches += _matches(timeless, lasting)
     ends = list[End]()
-    for cue, match in found:
+    for cue, match in matches:
         groups = match.groupdict()
         named = " ".join(groups.get(group) or "" for group in GROUPS).strip()
         meant = naming(before if _PRONOUN.match(named) else named)
@@ -233,10 +233,10 @@ def _without_tail(named: str) -> str:
     """Return the name of the ended thing without words on when or why it ended, unless they name
     somebody.
     """
-    found = _tail().search(named)
-    if found is None or any(word[:1].isupper() for word in found["rest"].split()):
+    tail = _tail().search(named)
+    if tail is None or any(word[:1].isupper() for word in tail["rest"].split()):
         return named
-    return named[: found.start()]
+    return named[: tail.start()]
 
 
 def _matches(text: str, numbers: Sequence[int]) -> Iterator[tuple[_Cue, re.Match[str]]]:
@@ -254,7 +254,8 @@ def is_ended(record: Record, by: Sequence[End]) -> bool:
 def _says_so(record: Record, end: End) -> bool:
     """Return whether a record itself says that the thing has ended."""
     return end.kind != "lifted" and any(
-        not set(end.words).isdisjoint(each.words) for each in ends_of(record.content)
+        not set(end.words).isdisjoint(end_of_record.words)
+        for end_of_record in ends_of(record.content)
     )
 
 
@@ -274,8 +275,9 @@ def _ends(end: End, record: Record) -> bool:
 
 
 def _share_of_record(end: End, record: Record, named: Sequence[str]) -> float:
-    """Return which share of a record's words the end names. A short record that has all words of a
-    clear end counts in full, a long one by its clauses.
+    """Return the share of a record's words that the end names. For a `plain` end, all words of the
+    record count. For other ends, the share is 1 if the record is short, else the largest share in
+    any of its clauses.
     """
     if end.kind == "plain":
         return _share(named, end)
@@ -285,7 +287,7 @@ def _share_of_record(end: End, record: Record, named: Sequence[str]) -> float:
 
 
 def _share(named: Sequence[str], end: End) -> float:
-    """Return which share of the words the end names."""
+    """Return the share of the words that the end names."""
     return sum(is_meant_by(word, end.words) for word in named) / max(1, len(named))
 
 

@@ -38,15 +38,15 @@ def is_about(
     named: Sequence[str], content: str, place: tuple[int, int], *, names_old: bool = False
 ) -> bool:
     """Return whether the part of a content around a value's place is about the things in `named`.
-    With `names_old`, the old value was named too, so few of them are enough. Of a part that names
-    nothing, the whole content counts.
+    With `names_old`, the old value was named too, so few of them are enough. If the clause names
+    nothing, the words of the whole content count.
     """
     start, end = place
     before, after = _LABEL.sub(" ", content[:start]), _LABEL.sub(" ", content[end:])
     unit = _UNIT.match(after)
     if unit is not None and not names_old:  # a unit alone is not the thing
         after = after[unit.end() :]
-    first = max((found.end() for found in _CLAUSE.finditer(before)), default=0)
+    first = max((clause_start.end() for clause_start in _CLAUSE.finditer(before)), default=0)
     last = _CLAUSE.search(after)
     clause = f"{before[first:]} {after[: last.start() if last else None]}"
     whole = f"{before} {after}"
@@ -71,8 +71,8 @@ def is_year(number: str) -> bool:
 
 
 def _unit(after: str) -> str:
-    found = _UNIT.match(after)
-    word = found[1].casefold() if found else ""
+    unit = _UNIT.match(after)
+    word = unit[1].casefold() if unit else ""
     return "" if word in function_words() else word
 
 
@@ -103,4 +103,4 @@ def number_or_day() -> re.Pattern[str]:
 def in_a_label(content: str, place: tuple[int, int]) -> bool:
     """Return whether a place is within the date that stands after a relative date."""
     start, end = place
-    return any(found.start() <= start and end <= found.end() for found in _LABEL.finditer(content))
+    return any(label.start() <= start and end <= label.end() for label in _LABEL.finditer(content))

@@ -68,8 +68,8 @@ class Contrast:
         return _likeness(self.new, self.old) >= ALIKE
 
 
-def _likeness(one: str, other: str) -> float:
-    return SequenceMatcher(None, one.casefold(), other.casefold()).ratio()
+def _likeness(word: str, other: str) -> float:
+    return SequenceMatcher(None, word.casefold(), other.casefold()).ratio()
 
 
 @cache
@@ -84,9 +84,11 @@ _DIGIT = re.compile(r"\d")
 def _value_words() -> frozenset[str]:
     """Return words of which every value without a digit has at least one."""
     lists = filled_words(PACKAGE, ["{weekdays}", "{months}", "{near_days}", "{number_words}"])
-    found = {word for each in lists for word in re.findall(r"[^\W_]+", each.replace("s?", ""))}
-    plurals = {f"{word}s" for word in found}
-    return frozenset(found | plurals | {"noon", "midnight", "half", "quarter"})
+    alternatives = {
+        word for pattern in lists for word in re.findall(r"[^\W_]+", pattern.replace("s?", ""))
+    }
+    plurals = {f"{word}s" for word in alternatives}
+    return frozenset(alternatives | plurals | {"noon", "midnight", "half", "quarter"})
 
 
 @cache
@@ -112,21 +114,21 @@ def _old_value() -> re.Pattern[str]:
 @cache
 def _change_words() -> frozenset[str]:
     listed = filled_words(PACKAGE, ["{moves}", "{changes}"])
-    return frozenset(word for each in listed for word in re.findall(r"[^\W_]+", each))
+    return frozenset(word for pattern in listed for word in re.findall(r"[^\W_]+", pattern))
 
 
 @cache
 def _marks() -> frozenset[str]:
     """Return words of which every sentence about a change has at least one."""
     listed = filled_words(PACKAGE, ["{moves}", "{changes}"])
-    return frozenset(word for each in listed for word in re.findall(r"^[^\W_]+", each))
+    return frozenset(word for pattern in listed for word in re.findall(r"^[^\W_]+", pattern))
 
 
 def values_of(text: str) -> list[Value]:
     """Return the days, times and numbers in a text."""
     return [
-        Value(found.lastgroup or "", found.start(), found.end(), found[0], text[found.end() :])
-        for found in _value().finditer(text)
+        Value(match.lastgroup or "", match.start(), match.end(), match[0], text[match.end() :])
+        for match in _value().finditer(text)
     ]
 
 
@@ -176,28 +178,28 @@ def move_of(text: str) -> Move | None:
     new = tuple(value for value in values if value not in old)
     named = tuple(word for word in _named(region) if word not in _change_words())
     denied = tuple(folded(value.text) for value in old)
-    of = tuple(word for each in _of_whom().finditer(region) for word in naming(each["word"]))
+    of = tuple(word for owner in _of_whom().finditer(region) for word in naming(owner["word"]))
     is_plain = bool(_PLAIN.search(region))
     return Move(things, named, new, denied, of, is_marked, is_plain) if new else None
 
 
-def differ_in_value(one: str, other: str) -> bool:
+def differ_in_value(sentence: str, other: str) -> bool:
     """Return whether two sentences have different days, different times or different numbers."""
-    return differ(values_of(one[:MOST]), values_of(other[:MOST]))
+    return differ(values_of(sentence[:MOST]), values_of(other[:MOST]))
 
 
 def differ(ours: Sequence[Value], theirs: Sequence[Value]) -> bool:
     """Return whether the statements have different values of the same kind."""
     return any(
-        each.shape == known.shape and folded(each.text) != folded(known.text)
-        for each in ours
+        value.shape == known.shape and folded(value.text) != folded(known.text)
+        for value in ours
         for known in theirs
     )
 
 
 def has_of(name: str, text: str) -> list[str]:
     """Return the words of a text that are in the list of this name, in lower case."""
-    return [found[0].casefold() for found in _list(name).finditer(text)]
+    return [match[0].casefold() for match in _list(name).finditer(text)]
 
 
 def changes_a_value(text: str) -> bool:
@@ -211,8 +213,8 @@ def changes_a_value(text: str) -> bool:
 
 
 def _end_of_clause(text: str, place: int) -> int:
-    found = _clause_end().search(text, place)
-    return found.start() if found else len(text)
+    clause_end = _clause_end().search(text, place)
+    return clause_end.start() if clause_end else len(text)
 
 
 def _region(text: str, values: Sequence[Value]) -> str:
@@ -223,16 +225,16 @@ def _region(text: str, values: Sequence[Value]) -> str:
     start = max(text.rfind(mark, 0, values[0].start) for mark in (", ", "; ", ". ", "! ", ": "))
     whole = _without(text[:end], values)
     clause = whole[start + 2 :] if start >= 0 else whole
-    return clause if any(found[0] for found in _noun_phrase().finditer(clause)) else whole
+    return clause if any(phrase[0] for phrase in _noun_phrase().finditer(clause)) else whole
 
 
 def _is_old(value: Value, values: Sequence[Value], text: str) -> bool:
     """Return whether the words before a value say that it no longer holds. After "from", that is so
     only if another value follows.
     """
-    found = _old_value().search(text[: value.start])
-    is_from = found is not None and _list("from_words").search(found[0])
-    return found is not None and not (is_from and value is values[-1])
+    marker = _old_value().search(text[: value.start])
+    is_from = marker is not None and _list("from_words").search(marker[0])
+    return marker is not None and not (is_from and value is values[-1])
 
 
 @cache
@@ -251,10 +253,9 @@ def _things(text: str, *, is_marked: bool) -> Iterator[tuple[str, ...]]:
     """Yield the phrases that name a thing. The person who changes a thing isn't one. The first
     phrase may lack its article if the sentence says that something has changed.
     """
-    said = spoken(text)
-    found = list(_noun_phrase().finditer(said))
-    for number, match in enumerate(found):
-        is_agent = number + 1 < len(found) and _list("moves").search(match["thing"])
+    phrases = list(_noun_phrase().finditer(spoken(text)))
+    for number, match in enumerate(phrases):
+        is_agent = number + 1 < len(phrases) and _list("moves").search(match["thing"])
         phrase = tuple(_until_a_verb(match["thing"]))
         if phrase and not is_agent and (match[0] or is_marked):
             yield phrase
@@ -272,7 +273,7 @@ def moved(content: str, by: Move) -> str | None:
     """Return the content with the new values in the places of its own. Return None if it is about
     another thing, or has no such values, or already has the new ones.
     """
-    own = [each for each in values_of(content[:MOST]) if not in_a_label(content, each.place)]
+    own = [value for value in values_of(content[:MOST]) if not in_a_label(content, value.place)]
     named = _named(_without(content[:MOST], own))
     if not own or not named or not _is_of(by, named):
         return None
@@ -303,7 +304,7 @@ def _has(content: str, value: str) -> bool:
     """Return whether a content has a value. A day counts in any form."""
     plain, digits = folded(content), re.findall(r"\d+", value)
     own = re.findall(r"\d+", plain)
-    return all(each in own for each in digits) if digits else value in plain
+    return all(digit in own for digit in digits) if digits else value in plain
 
 
 def _is_of(by: Move, named: Sequence[str]) -> bool:
@@ -335,7 +336,11 @@ def dates_a_thing(text: str) -> bool:
     if text.count(" ") > SHORT or not may_move(text):
         return False
     move = move_of(text)
-    if move is None or len(move.things) != 1 or {each.shape for each in move.values} == {"number"}:
+    if (
+        move is None
+        or len(move.things) != 1
+        or {value.shape for value in move.values} == {"number"}
+    ):
         return False
     (thing,) = move.things
     return _is_dated((*thing, "-".join(thing)))
@@ -374,7 +379,7 @@ def _but() -> re.Pattern[str]:
 @cache
 def _contrast_words() -> frozenset[str]:
     listed = filled_words(PACKAGE, ["{instead_of}"])
-    return frozenset(each.split()[0] for each in listed)
+    return frozenset(phrase.split()[0] for phrase in listed)
 
 
 @lru_cache(maxsize=64)
@@ -383,16 +388,16 @@ def contrasts_of(text: str) -> tuple[Contrast, ...]:
     plain = text[:MOST]
     if _contrast_words().isdisjoint(word_set(lowered(plain))) or is_question(plain):
         return ()
-    found = list[Contrast]()
+    contrasts = list[Contrast]()
     for match in (*_but().finditer(plain), *_contrast().finditer(plain)):
-        old, given = match["old"].strip(_ENDS), _without_now(match["new"].strip(_ENDS))
+        old, new_words = match["old"].strip(_ENDS), _without_now(match["new"].strip(_ENDS))
         is_plain = match.re is _contrast() and _is_plain_denial(match)
-        for each in [] if is_plain or _list("no_more").search(old) else _olds(old):
-            new = _counterpart(given, each)
-            if new and folded(new) != folded(each):
-                left = plain.replace(each, " ").replace(new, " ")
-                found.append(Contrast(new, each, naming(left)))
-    return tuple(found)
+        for old_value in [] if is_plain or _list("no_more").search(old) else _olds(old):
+            new = _counterpart(new_words, old_value)
+            if new and folded(new) != folded(old_value):
+                left = plain.replace(old_value, " ").replace(new, " ")
+                contrasts.append(Contrast(new, old_value, naming(left)))
+    return tuple(contrasts)
 
 
 def _without_now(text: str) -> str:
@@ -403,7 +408,7 @@ def _is_plain_denial(match: re.Match[str]) -> bool:
     """Return whether a match denies a verb instead of a value: "I am not in Bonn"."""
     mark = match.string[match.end("mark") : match.start("old")]
     is_clear = match["mark"] == "," or any(
-        found in mark for found in (" of", " than", "statt", " lieu", " vez", "que ")
+        word in mark for word in (" of", " than", "statt", " lieu", " vez", "que ")
     )
     return not is_clear and not values_of(match["old"])
 
@@ -418,15 +423,15 @@ def _olds(old: str) -> list[str]:
     return [" ".join(parts[start:]) for start in range(len(parts))]
 
 
-def _counterpart(given: str, old: str) -> str | None:
+def _counterpart(new_words: str, old: str) -> str | None:
     """Return the last words before the denial that have the same form as the old value."""
-    value, own = values_of(old), values_of(given)
-    same = [each.text for each in own if value and each.shape == value[0].shape]
+    value, own = values_of(old), values_of(new_words)
+    same = [candidate.text for candidate in own if value and candidate.shape == value[0].shape]
     if value and value[0].text == old and same:
         return same[-1]
     if value or not old[:1].isalnum():
         return None
-    parts = given.split()
+    parts = new_words.split()
     if old[0].isupper():
         taken = len(parts)
         while taken and parts[taken - 1][:1].isupper():
@@ -439,12 +444,12 @@ def _counterpart(given: str, old: str) -> str | None:
 
 def contrasted(content: str, by: Contrast) -> str | None:
     """Return the content with the new value of the contrast; None if it is about something else."""
-    found = re.search(rf"(?<![\w.:]){re.escape(by.old)}(?![\w])", content, re.IGNORECASE)
-    if found is None or (by.old[0].isupper() and not found[0][0].isupper()):
+    match = re.search(rf"(?<![\w.:]){re.escape(by.old)}(?![\w])", content, re.IGNORECASE)
+    if match is None or (by.old[0].isupper() and not match[0][0].isupper()):
         return None
     if form_of(by.new) != form_of(by.old) or is_year(by.new) != is_year(by.old):
         return None
-    start, end = found.span()
+    start, end = match.span()
     is_spelled = by.is_of_spelling and by.old[0].isupper()
     if not is_spelled and not (
         by.rest and is_about(by.rest, content, (start, end), names_old=True)

@@ -76,7 +76,7 @@ def compiled_lower(pattern: str) -> re.Pattern[str]:
     """Return the pattern with its pieces filled in, for a text in lower case. A case-sensitive
     search takes a fraction of the time.
     """
-    return re.compile(_CAPITALS.sub(lambda found: found[0].lower(), filled(PACKAGE, pattern)))
+    return re.compile(_CAPITALS.sub(lambda capitals: capitals[0].lower(), filled(PACKAGE, pattern)))
 
 
 SLOT_FORMS: Final = ("slots", "many", "each")
@@ -93,7 +93,7 @@ def _groups() -> tuple[Triggers, Mapping[str, tuple[int, int]]]:
         "ends": [triggers(entry) for entry in entries(PACKAGE, "ends")],
         "corrections": [triggers(entry) for entry in entries(PACKAGE, "corrections")],
         "signals": [_listed_first("signals")],
-        "leaning": [each["words"] for each in leaning],
+        "leaning": [leaning_words["words"] for leaning_words in leaning],
     }
     parts, every = dict[str, tuple[int, int]](), list[list[str]]()
     for name, those in groups.items():
@@ -123,14 +123,14 @@ def groups_of(text: str) -> Mapping[str, Sequence[int]]:
     """Return the groups with a pattern that may match the text, each with the numbers of these
     patterns. A text without groups needs no further reading.
     """
-    found = _groups()[0].mask(text)
-    return _divided(found) if found else {}
+    mask = _groups()[0].mask(text)
+    return _divided(mask) if mask else {}
 
 
 @lru_cache(maxsize=4096)
-def _divided(found: int) -> Mapping[str, Sequence[int]]:
-    each = {name: found >> start & mask for name, (start, mask) in _groups()[1].items()}
-    return {name: places(numbers) for name, numbers in each.items() if numbers}
+def _divided(matches: int) -> Mapping[str, Sequence[int]]:
+    by_group = {name: matches >> start & mask for name, (start, mask) in _groups()[1].items()}
+    return {name: places(numbers) for name, numbers in by_group.items() if numbers}
 
 
 def _listed_first(*names: str) -> list[str]:
@@ -138,8 +138,8 @@ def _listed_first(*names: str) -> list[str]:
         word
         for file in word_files(PACKAGE).values()
         for name in names
-        for each in file.get("lists", {}).get(name, ())
-        for word in first_words(each)
+        for phrase in file.get("lists", {}).get(name, ())
+        for word in first_words(phrase)
         if word.rstrip("*") not in _EVERYWHERE
     ]
 
@@ -206,15 +206,15 @@ def _restatements() -> Sequence[tuple[re.Pattern[str], str, str]]:
     return [(compiled(pattern), text, has) for pattern, text, has in entries(PACKAGE, "restated")]
 
 
-def restated(said: str) -> str:
+def restated(sentence: str) -> str:
     """Return a sentence about a change as a sentence about the new state: "I switched my bank to
     Monzo" becomes "my bank is Monzo".
     """
-    lower = said.lower()
+    lower = sentence.lower()
     for pattern, by, has in _restatements():
-        if has in lower and (match := pattern.match(said)):
+        if has in lower and (match := pattern.match(sentence)):
             return match.expand(by)
-    return said
+    return sentence
 
 
 def after(pattern: re.Pattern[str], text: str) -> str:
@@ -231,17 +231,17 @@ def _openers() -> re.Pattern[str]:
 @lru_cache(maxsize=64)
 def spoken(text: str) -> str:
     """Return the sentence in the user's voice, without contractions and opening words."""
-    said = (_DATES.sub("", text[:MOST]) if "(" in text else text[:MOST]).strip()
-    if is_rewritten(said):
-        lower = said.lower().replace("\u2019", "'")
+    sentence = (_DATES.sub("", text[:MOST]) if "(" in text else text[:MOST]).strip()
+    if is_rewritten(sentence):
+        lower = sentence.lower().replace("\u2019", "'")
         for pattern, by, has in _rewrites():
-            said = pattern.sub(by, said) if has in lower else said
-    if begins_with(said, "openers"):
-        said = after(_openers(), said)
-    said = " ".join(said.split())
-    last = said[-1:]
+            sentence = pattern.sub(by, sentence) if has in lower else sentence
+    if begins_with(sentence, "openers"):
+        sentence = after(_openers(), sentence)
+    sentence = " ".join(sentence.split())
+    last = sentence[-1:]
     has_tail = last in _LAST_OF_TAILS or last >= _EMOJI
-    return (_TAIL.sub("", said) if has_tail else said).strip(_ENDS)
+    return (_TAIL.sub("", sentence) if has_tail else sentence).strip(_ENDS)
 
 
 def is_rewritten(text: str) -> bool:
@@ -288,11 +288,11 @@ def _words_of_times() -> frozenset[str]:
         for phrase in file.get("lists", {}).get(name, ())
     ]
     phrases += [shared("time_nouns"), "since", "seit", "depuis", "desde"]
-    found = {word for phrase in phrases for word in _words_needed(phrase.lower())}
-    plurals = {f"{word}s" for word in found} | {
-        word.rstrip("s") for word in found if len(word) > LEAST_SHARED
+    needed = {word for phrase in phrases for word in _words_needed(phrase.lower())}
+    plurals = {f"{word}s" for word in needed} | {
+        word.rstrip("s") for word in needed if len(word) > LEAST_SHARED
     }
-    return frozenset(found | plurals)
+    return frozenset(needed | plurals)
 
 
 def _words_needed(phrase: str) -> Sequence[str]:
@@ -300,10 +300,10 @@ def _words_needed(phrase: str) -> Sequence[str]:
     its longest word.
     """
     plain = _ANYTHING.sub("", phrase)
-    found = _FIRST.findall(re.sub(r"(\w)\?", r"\1", plain))
+    literal = _FIRST.findall(re.sub(r"(\w)\?", r"\1", plain))
     if _VARIES.search(plain):
-        return [word for word in found if len(word) > 1]
-    return [max(found, key=len)]
+        return [word for word in literal if len(word) > 1]
+    return [max(literal, key=len)]
 
 
 @lru_cache(maxsize=64)
@@ -326,19 +326,19 @@ def _empty() -> frozenset[str]:
 def naming(text: str) -> tuple[str, ...]:
     """Return the words of the text that name something, folded, in order."""
     plain = spoken(text).replace("-", " ").replace("’", " ").replace("'", " ")
-    found = words(without_times(plain))
+    terms = words(without_times(plain))
     empty = _empty()
-    return tuple(dict.fromkeys(word for word in found if word not in empty))
+    return tuple(dict.fromkeys(word for word in terms if word not in empty))
 
 
 @cache
 def _classes() -> dict[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
+    names_by_word: dict[str, set[str]] = {}
     for file in word_files(PACKAGE).values():
         for name, those in file.get("classes", {}).items():
             for word in those:
-                found.setdefault(folded(word), set()).add(name)
-    return {word: frozenset(names) for word, names in found.items()}
+                names_by_word.setdefault(folded(word), set()).add(name)
+    return {word: frozenset(names) for word, names in names_by_word.items()}
 
 
 def classes(word: str) -> frozenset[str]:
@@ -348,38 +348,38 @@ def classes(word: str) -> frozenset[str]:
 
 @cache
 def _fields() -> dict[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
+    fields_by_word: dict[str, set[str]] = {}
     for file in word_files(PACKAGE).values():
         for name, those in file.get("fields", {}).items():
             for word in those:
-                found.setdefault(folded(word), set()).add(name)
-    return {word: frozenset(names) for word, names in found.items()}
+                fields_by_word.setdefault(folded(word), set()).add(name)
+    return {word: frozenset(names) for word, names in fields_by_word.items()}
 
 
 def fields_of(text: str) -> frozenset[str]:
     """Return the fields of life that the words of a text belong to: "vet" and "ewes" are both in
     "vet".
     """
-    known, found = _fields(), set[str]()
+    known, fields = _fields(), set[str]()
     for word in _FIRST.findall(text):
         plain = folded(word)
-        found |= known.get(plain) or known.get(plain.rstrip("s"), frozenset())
-    return frozenset(found)
+        fields |= known.get(plain) or known.get(plain.rstrip("s"), frozenset())
+    return frozenset(fields)
 
 
-def rests(one: str, other: str) -> tuple[str, str]:
+def rests(word: str, other: str) -> tuple[str, str]:
     """Return the rest of each word after their common beginning. If that beginning is too short,
     return both words unchanged.
     """
-    both = sum(takewhile(bool, map(eq, one, other)))
-    return (one[both:], other[both:]) if both >= LEAST_SHARED else (one, other)
+    both = sum(takewhile(bool, map(eq, word, other)))
+    return (word[both:], other[both:]) if both >= LEAST_SHARED else (word, other)
 
 
-def is_alike(one: str, other: str) -> bool:
+def is_alike(word: str, other: str) -> bool:
     """Return whether two folded words are forms of the same word."""
-    ends = set(rests(one, other))
-    is_number = one[:1].isdigit() and one.rstrip("s") == other.rstrip("s")
-    return one == other or is_number or ends <= _INFLECTIONS or ends == {"", "n"}
+    ends = set(rests(word, other))
+    is_number = word[:1].isdigit() and word.rstrip("s") == other.rstrip("s")
+    return word == other or is_number or ends <= _INFLECTIONS or ends == {"", "n"}
 
 
 def is_meant_by(word: str, others: Sequence[str]) -> bool:

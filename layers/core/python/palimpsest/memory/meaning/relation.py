@@ -32,7 +32,7 @@ class RelationWeights:
 
     def sum_of_signs(self, *signs: Signs) -> float:
         return sum(
-            self.signs.get(name, 0.0) * value for each in signs for name, value in each.items()
+            self.signs.get(name, 0.0) * value for group in signs for name, value in group.items()
         )
 
 
@@ -66,11 +66,13 @@ class Relations:
         """Return how likely each relation is."""
         words, own, both = words_of(new.text), own_signs(new), shared_signs(new, known)
         odds = [
-            exp(max(-30.0, min(30.0, each.sum_of_words(words) + each.sum_of_signs(own, both))))
-            for each in (self.replaces, self.ends, self.repeats)
+            exp(
+                max(-30.0, min(30.0, weights.sum_of_words(words) + weights.sum_of_signs(own, both)))
+            )
+            for weights in (self.replaces, self.ends, self.repeats)
         ]
         whole = 1.0 + sum(odds)
-        return Likely(*(each / whole for each in odds))
+        return Likely(*(odd / whole for odd in odds))
 
     def may_change(self, text: str, *, clearly: bool = False) -> bool:
         """Return whether a text alone sounds as if something has changed."""
@@ -93,7 +95,10 @@ class Likely:
 
 def relations_of(stored: Mapping[str, Any]) -> Relations:
     """Return the weights that a file of `make relate` holds."""
-    weights = {name: RelationWeights(**each) for name, each in stored["relations"].items()}
+    weights = {
+        name: RelationWeights(**stored_weights)
+        for name, stored_weights in stored["relations"].items()
+    }
     return Relations(
         replaces=weights["replace"],
         ends=weights["end"],

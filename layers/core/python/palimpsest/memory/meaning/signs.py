@@ -87,47 +87,47 @@ def _names(text: str) -> frozenset[str]:
 @lru_cache(maxsize=256)
 def words_of(text: str) -> frozenset[str]:
     """Return the words of a text, and its pairs of neighbouring words, in lower case."""
-    found = ["^", *_WORD.findall(folded(text[:MOST]))]
-    return frozenset(found[1:]) | frozenset(map(" ".join, pairwise(found)))
+    tokens = ["^", *_WORD.findall(folded(text[:MOST]))]
+    return frozenset(tokens[1:]) | frozenset(map(" ".join, pairwise(tokens)))
 
 
 @lru_cache(maxsize=256)
-def own_signs(said: Said) -> Signs:
+def own_signs(statement: Said) -> Signs:
     """Return the signs of a new statement that do not depend on known statements."""
-    one, ends = _read(said.text), ends_of(said.text[:MOST])
+    reading, ends = _read(statement.text), ends_of(statement.text[:MOST])
     return {
-        **{f"new_{name}": 1.0 for name in one.lists},
+        **{f"new_{name}": 1.0 for name in reading.lists},
         "new_ends": float(bool(ends)),
         "new_denies": float(any(end.kind == "plain" for end in ends)),
-        "new_unreal": float(is_unreal(said.text[:MOST])),
-        "new_own": float(one.is_own),
-        "new_of_others": float(said.subject not in USER and said.subject is not None),
-        "new_slot": float(one.slot is not None or said.topic is not None),
-        "new_value": float(bool(one.values)),
-        "new_name": float(bool(one.names)),
-        "new_person": float(bool(one.persons)),
-        "new_event": float(said.type == "event"),
-        "new_length": one.length,
+        "new_unreal": float(is_unreal(statement.text[:MOST])),
+        "new_own": float(reading.is_own),
+        "new_of_others": float(statement.subject not in USER and statement.subject is not None),
+        "new_slot": float(reading.slot is not None or statement.topic is not None),
+        "new_value": float(bool(reading.values)),
+        "new_name": float(bool(reading.names)),
+        "new_person": float(bool(reading.persons)),
+        "new_event": float(statement.type == "event"),
+        "new_length": reading.length,
     }
 
 
 def shared_signs(new: Said, known: Said) -> Signs:
     """Return the signs of two statements together, and the signs of the known one."""
-    one, other = _read(new.text), _read(known.text)
-    mine = sum(is_meant_by(word, other.named) for word in one.named)
-    theirs = sum(is_meant_by(word, one.named) for word in other.named)
+    reading, other = _read(new.text), _read(known.text)
+    mine = sum(is_meant_by(word, other.named) for word in reading.named)
+    theirs = sum(is_meant_by(word, reading.named) for word in other.named)
     return {
-        "share_of_new": mine / max(1, len(one.named)),
+        "share_of_new": mine / max(1, len(reading.named)),
         "share_of_known": theirs / max(1, len(other.named)),
         "shares": float(theirs > 0),
         "shares_many": float(min(3, theirs)),
-        "shares_first": float(bool(other.named) and is_meant_by(other.named[0], one.named)),
-        **_of_topics(new, known, one, other),
-        **_of_values(one, other),
-        **_of_fields(one, other),
-        "persons_new": float(bool(one.persons - other.persons)),
-        "persons_gone": float(bool(other.persons - one.persons)),
-        "persons_same": float(bool(one.persons & other.persons)),
+        "shares_first": float(bool(other.named) and is_meant_by(other.named[0], reading.named)),
+        **_of_topics(new, known, reading, other),
+        **_of_values(reading, other),
+        **_of_fields(reading, other),
+        "persons_new": float(bool(reading.persons - other.persons)),
+        "persons_gone": float(bool(other.persons - reading.persons)),
+        "persons_same": float(bool(reading.persons & other.persons)),
         "same_subject": float((new.subject or "user") == (known.subject or "user")),
         "known_own": float(other.is_own),
         "known_length": other.length,
@@ -139,11 +139,11 @@ def shared_signs(new: Said, known: Said) -> Signs:
     }
 
 
-def _of_topics(new: Said, known: Said, one: _Reading, other: _Reading) -> Signs:
-    mine = one.slot.topic if one.slot else new.topic
+def _of_topics(new: Said, known: Said, reading: _Reading, other: _Reading) -> Signs:
+    mine = reading.slot.topic if reading.slot else new.topic
     theirs = other.slot.topic if other.slot else known.topic
     is_same = mine is not None and mine == theirs
-    values = (one.slot and one.slot.value, other.slot and other.slot.value)
+    values = (reading.slot and reading.slot.value, other.slot and other.slot.value)
     return {
         "same_topic": float(is_same),
         "other_topic": float(mine is not None and theirs is not None and mine != theirs),
@@ -154,29 +154,29 @@ def _of_topics(new: Said, known: Said, one: _Reading, other: _Reading) -> Signs:
     }
 
 
-def _of_values(one: _Reading, other: _Reading) -> Signs:
-    mine = {folded(value.text) for value in one.values}
+def _of_values(reading: _Reading, other: _Reading) -> Signs:
+    mine = {folded(value.text) for value in reading.values}
     theirs = {folded(value.text) for value in other.values}
     return {
-        "values_differ": float(differ(one.values, other.values)),
+        "values_differ": float(differ(reading.values, other.values)),
         "values_same": float(bool(mine & theirs)),
         "known_value": float(bool(theirs)),
-        "names_same": float(bool(one.names & other.names)),
+        "names_same": float(bool(reading.names & other.names)),
         "names_differ": float(
-            bool(one.names) and bool(other.names) and not one.names & other.names
+            bool(reading.names) and bool(other.names) and not reading.names & other.names
         ),
         "known_name": float(bool(other.names)),
     }
 
 
-def _of_fields(one: _Reading, other: _Reading) -> Signs:
+def _of_fields(reading: _Reading, other: _Reading) -> Signs:
     """Return the fields of life of both statements. They matter because a person has one home, but
     several pets.
     """
-    both = one.fields & other.fields
+    both = reading.fields & other.fields
     return {
         **{f"field_{name}": 1.0 for name in both},
         "shares_field": float(bool(both)),
-        "fields_differ": float(bool(one.fields) and bool(other.fields) and not both),
-        "share_of_fields": len(both) / max(1, len(one.fields | other.fields)),
+        "fields_differ": float(bool(reading.fields) and bool(other.fields) and not both),
+        "share_of_fields": len(both) / max(1, len(reading.fields | other.fields)),
     }

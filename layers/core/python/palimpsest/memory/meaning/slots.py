@@ -93,10 +93,10 @@ def slot_of(text: str) -> Slot | None:
     numbers = candidates("slots", spoken(text) if OF_THE_USER in text.lower() else text)
     if not numbers:
         return None
-    said = spoken(text)
-    if begins_with(said, "signals"):
-        said = after(_lead(), said)
-    for said_so in _readings(_now().sub("", _LAST.sub("", said))):
+    sentence = spoken(text)
+    if begins_with(sentence, "signals"):
+        sentence = after(_lead(), sentence)
+    for said_so in _readings(_now().sub("", _LAST.sub("", sentence))):
         for number in numbers:
             phrase = _phrases()[number]
             match = compiled(phrase.pattern).match(said_so)
@@ -115,23 +115,23 @@ def _condition() -> re.Pattern[str]:
     return compiled("{condition}")
 
 
-def _readings(said: str) -> Iterator[str]:
+def _readings(sentence: str) -> Iterator[str]:
     """Yield the forms of a sentence in which a value may be found. In the first form, a sentence
     about a change states the new value. The second is the last clause about the user, unless a
     condition comes before it.
     """
-    yield restated(said)
-    joint = _clause().search(said)
-    if joint is not None and not _condition().search(said):
-        yield restated(spoken(said[joint.end() :]))
+    yield restated(sentence)
+    joint = _clause().search(sentence)
+    if joint is not None and not _condition().search(sentence):
+        yield restated(spoken(sentence[joint.end() :]))
 
 
-def _slot(phrase: _Phrase, match: re.Match[str], said: str) -> Slot | None:
+def _slot(phrase: _Phrase, match: re.Match[str], sentence: str) -> Slot | None:
     groups = match.groupdict()
-    given = groups.get("value") or groups.get("other") or phrase.value
-    if not given:
+    value_words = groups.get("value") or groups.get("other") or phrase.value
+    if not value_words:
         return None
-    text = _articles().sub("", _rest().sub("", given.strip()))
+    text = _articles().sub("", _rest().sub("", value_words.strip()))
     value = tuple(map(_canonical, words(text)[:MOST_VALUE]))
     if not value:
         return None
@@ -140,8 +140,8 @@ def _slot(phrase: _Phrase, match: re.Match[str], said: str) -> Slot | None:
         given_thing = groups.get("thing") or phrase.thing
         thing = (_canonical(word) for word in words(given_thing) if word not in _NEW)
         named = "_".join((named, *thing, *(value if phrase.form == "many" else ())))
-    beyond = _BEYOND.search(said, match.end("value") if groups.get("value") else len(said))
-    extra = set(naming(given)) - set(words(text)) | set(naming(beyond[0] if beyond else ""))
+    beyond = _BEYOND.search(sentence, match.end("value") if groups.get("value") else len(sentence))
+    extra = set(naming(value_words)) - set(words(text)) | set(naming(beyond[0] if beyond else ""))
     return Slot(named, value, text, frozenset(extra))
 
 
@@ -163,32 +163,32 @@ def _canonical(word: str) -> str:
     return next((value for pattern, value in _canon() if pattern.match(word)), word)
 
 
-def is_of_one_slot(one: str, other: str) -> bool:
+def is_of_one_slot(statement: str, other: str) -> bool:
     """Return whether two statements give a value to the same topic."""
-    ours = slot_of(one)
+    ours = slot_of(statement)
     theirs = slot_of(other) if ours else None
     return ours is not None and theirs is not None and ours.topic == theirs.topic
 
 
-def means_the_same(one: str, other: str) -> bool:
+def means_the_same(statement: str, other: str) -> bool:
     """Return whether two statements give the same topic the same value, and do not differ
     otherwise.
     """
-    ours = slot_of(one)
+    ours = slot_of(statement)
     theirs = slot_of(other) if ours else None
     if ours is None or theirs is None or ours.topic != theirs.topic:
         return False
     return ours.value == theirs.value and ours.extra == theirs.extra
 
 
-def says_the_same_of(one: str, other: str) -> bool:
+def says_the_same_of(statement: str, other: str) -> bool:
     """Return whether two statements without a topic say the same, by equal words or words of one
     class: "I love jazz" and "I'm a big fan of jazz".
     """
-    ours, theirs = naming(one), naming(other)
+    ours, theirs = naming(statement), naming(other)
     if not ours or not theirs or max(len(ours), len(theirs)) > MOST_NAMED:
         return False
-    if _is_denied(one) != _is_denied(other):
+    if _is_denied(statement) != _is_denied(other):
         return False
     return all(_is_among(word, theirs) for word in ours) and all(
         _is_among(word, ours) for word in theirs

@@ -36,25 +36,25 @@ def _patterns() -> Sequence[tuple[_Pattern, _Pattern, Sequence[_Pattern]]]:
     """Return the patterns of each language: one for the beginning of a text, one for any place, and
     the parts of the second one.
     """
-    found = [file["leaning"] for file in word_files(PACKAGE).values() if "leaning" in file]
-    return [_divided([*leaning["patterns"], *leaning.get("referring", ())]) for leaning in found]
+    leanings = [file["leaning"] for file in word_files(PACKAGE).values() if "leaning" in file]
+    return [_divided([*leaning["patterns"], *leaning.get("referring", ())]) for leaning in leanings]
 
 
 @cache
 def _referring() -> re.Pattern[str]:
-    found = (file.get("leaning", {}) for file in word_files(PACKAGE).values())
-    return _any_of(pattern for leaning in found for pattern in leaning.get("referring", ()))
+    leanings = (file.get("leaning", {}) for file in word_files(PACKAGE).values())
+    return _any_of(pattern for leaning in leanings for pattern in leaning.get("referring", ()))
 
 
 def _divided(patterns: Sequence[str]) -> tuple[_Pattern, _Pattern, Sequence[_Pattern]]:
     anywhere = list(filterfalse(is_of_beginning, patterns))
-    each = [re.compile(pattern, re.IGNORECASE) for pattern in anywhere]
-    return _any_of(filter(is_of_beginning, patterns)), _any_of(anywhere), each
+    compiled_patterns = [re.compile(pattern, re.IGNORECASE) for pattern in anywhere]
+    return _any_of(filter(is_of_beginning, patterns)), _any_of(anywhere), compiled_patterns
 
 
 def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
-    each = [f"(?:{pattern})" for pattern in patterns]
-    return re.compile("|".join(each) or "(?!)", re.IGNORECASE)
+    groups = [f"(?:{pattern})" for pattern in patterns]
+    return re.compile("|".join(groups) or "(?!)", re.IGNORECASE)
 
 
 @cache
@@ -83,10 +83,10 @@ def leans(text: str) -> bool:
         return False
     ending = plain.rstrip(" .!")
     for number in numbers:
-        begins, anywhere, each = _patterns()[number]
+        begins, anywhere, parts = _patterns()[number]
         if begins.match(ending):  # nothing is before it
             return True
-        if anywhere.search(ending) and any(_points(pattern, ending) for pattern in each):
+        if anywhere.search(ending) and any(_points(pattern, ending) for pattern in parts):
             return True
     return False
 

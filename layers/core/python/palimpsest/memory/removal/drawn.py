@@ -26,14 +26,16 @@ class ForgetDrawn:
         that no other source and no other relationship names. An entity that stays loses its quote.
         Safe to repeat. Raises `CommitLost` and `Unavailable`.
         """
-        topics = {topic for each in removed for topic in each.draws}
+        topics = {topic for record in removed for topic in record.draws}
         edges = self._topics(scope, sorted(t for t in topics if t.startswith(RELATIONSHIP)))
         if not edges:
             return
         sources = _Sources(removed)
-        removals = [removal for pointer, said in edges if (removal := sources.of(pointer, said))]
-        gone = {each.pointer.topic_key for each in removals if each.pointer is not None}
-        ends = {end for _, said in edges for each in said for end in _ends(each)}
+        removals = [
+            removal for pointer, records in edges if (removal := sources.of(pointer, records))
+        ]
+        gone = {removal.pointer.topic_key for removal in removals if removal.pointer is not None}
+        ends = {end for _, records in edges for record in records for end in _ends(record)}
         used = {
             end
             for relationship in self._relationships(scope)
@@ -41,15 +43,15 @@ class ForgetDrawn:
             for end in _ends(relationship)
         }
         changed: dict[str, Record] = {}
-        for pointer, said in self._topics(scope, sorted(ENTITY + end for end in ends)):
-            removal = sources.of(pointer, said)
+        for pointer, records in self._topics(scope, sorted(ENTITY + end for end in ends)):
+            removal = sources.of(pointer, records)
             if removal is None:
                 continue
             is_used = pointer.topic_key.removeprefix(ENTITY) in used
-            if len(removal.said) == len(said) and not is_used:
+            if len(removal.statements) == len(records) and not is_used:
                 removals.append(removal)
             else:
-                changed |= {each.id: _without_words(each) for each in removal.said}
+                changed |= {record.id: _without_words(record) for record in removal.statements}
         for commit in transactions(removals, epoch=epoch, room=self.memories.room):
             self.memories.commit(scope, commit)
         if changed:
@@ -59,10 +61,13 @@ class ForgetDrawn:
     def _topics(
         self, scope: UserScope, topics: Sequence[str]
     ) -> list[tuple[Pointer, Sequence[Record]]]:
-        found: dict[str, Pointer] = {}
+        pointers: dict[str, Pointer] = {}
         for start in range(0, len(topics), PAGE):
-            found |= self.memories.pointers(scope, topics[start : start + PAGE])
-        return [(each, self.memories.versions(scope, each.topic_key)) for each in found.values()]
+            pointers |= self.memories.pointers(scope, topics[start : start + PAGE])
+        return [
+            (pointer, self.memories.versions(scope, pointer.topic_key))
+            for pointer in pointers.values()
+        ]
 
     def _relationships(self, scope: UserScope) -> Iterator[Record]:
         after = None
@@ -84,7 +89,8 @@ class _Sources:
         none.
         """
         places = {
-            (each.source.session, each.source.seqs, each.source.quote) for each in self.removed
+            (record.source.session, record.source.seqs, record.source.quote)
+            for record in self.removed
         }
         mine = [
             record

@@ -160,15 +160,15 @@ class _Expired:
             self._remove_topic(record, pointers.get(topic))
 
     def _remove_topic(self, record: Record, pointer: Pointer | None) -> None:
-        said = self.memories.versions(self.scope, record.topic_key or "")
-        if said and not is_expired(said[-1], now=self.now):
-            if said[-1].expires_at is None:
+        statements = self.memories.versions(self.scope, record.topic_key or "")
+        if statements and not is_expired(statements[-1], now=self.now):
+            if statements[-1].expires_at is None:
                 self.look_again = self.now + LOOK_AGAIN
             return
-        if record.id not in {statement.id for statement in said}:
-            said = (record, *said)
-        self.beyond += len(said) - 1
-        self._commit([Removal(said, pointer)])
+        if record.id not in {statement.id for statement in statements}:
+            statements = (record, *statements)
+        self.beyond += len(statements) - 1
+        self._commit([Removal(statements, pointer)])
 
     def _commit(self, removals: Iterable[Removal]) -> None:
         for commit in transactions(removals, epoch=self.epoch, room=self.memories.room):

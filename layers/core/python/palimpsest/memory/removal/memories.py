@@ -105,14 +105,14 @@ class ForgetPages:
         return PageDone(forgotten, page.after, len(hidden.messages))
 
     def _forget(self, scope: UserScope, job: Job, ids: Sequence[str]) -> tuple[int, Hidden]:
-        """Remove those of the memories that are still current. Return how many there were, and
-        which words were hidden.
+        """Remove the memories that are still current. Return how many there were, and which words
+        were hidden.
         """
         if not ids:
             return 0, Hidden()
-        found = until_committed(lambda: self._attempt(scope, job, ids), clock=self.clock)
-        if found is not None:
-            return found
+        removed = until_committed(lambda: self._attempt(scope, job, ids), clock=self.clock)
+        if removed is not None:
+            return removed
         half = len(ids) // 2
         first, second = self._forget(scope, job, ids[:half]), self._forget(scope, job, ids[half:])
         return first[0] + second[0], first[1] + second[1]
@@ -135,10 +135,13 @@ class ForgetPages:
         if not current:
             return 0, Hidden()
         removals = [
-            Removal(self._said(scope, one), pointers.get(one.topic_key or "")) for one in current
+            Removal(self._said(scope, record), pointers.get(record.topic_key or ""))
+            for record in current
         ]
-        said = [each for removal in removals for each in removal.said]
-        buried = burials_of(scope, said, at=milliseconds(self.clock.now()), states=self.states)
+        statements = [statement for removal in removals for statement in removal.statements]
+        buried = burials_of(
+            scope, statements, at=milliseconds(self.clock.now()), states=self.states
+        )
         commits = list(transactions(removals, epoch=job.epoch, room=self.memories.room))
         if len(commits) > 1 and len(ids) > 1:
             return None
@@ -146,8 +149,8 @@ class ForgetPages:
         drawn = [_without(record, topics) for record in current]
         ends = self.remember.ending(scope, [Superseded(record, now) for record in drawn])
         bury(self.memories, scope, buried, epoch=job.epoch)
-        hidden = self.hides(scope, said, buried)
-        ForgetDrawn(self.memories)(scope, said, epoch=job.epoch)
+        hidden = self.hides(scope, statements, buried)
+        ForgetDrawn(self.memories)(scope, statements, epoch=job.epoch)
         for commit in together(iter(commits), ends, self.memories.room):
             self.memories.commit(scope, commit)
         return len(current), hidden

@@ -51,15 +51,15 @@ class ManageSettings:
         its job is deleted. Raises `Unavailable`.
         """
         settings = self.tenants.settings(scope)
-        found = (
+        job = (
             None
             if settings.change is None
             else self.jobs.get(scope, self._job(scope, settings.change).id)
         )
-        if found is None:
+        if job is None:
             return settings, None
-        newest = newest_attempt(found, lambda job_id: self.jobs.get(scope, job_id))
-        return settings, found if newest.parent is not None else newest
+        newest = newest_attempt(job, lambda job_id: self.jobs.get(scope, job_id))
+        return settings, job if newest.parent is not None else newest
 
     def replace(self, scope: Scope, settings: TenantSettings) -> tuple[TenantSettings, Job | None]:
         """Replace the settings, and return what `read` returns. If their retention differs from the

@@ -88,16 +88,16 @@ class HideSources:
         """Return the quotes of each source message, by session and sequence number. A message that
         may only repeat a record has no quotes.
         """
-        found: dict[str, dict[int, tuple[str, ...]]] = defaultdict(dict)
+        quotes: dict[str, dict[int, tuple[str, ...]]] = defaultdict(dict)
         for record in removed:
             for session in record.also:
                 lines = self.memories.lines(scope, session, first=0, last=WHOLE)
                 for line in lines:
                     if record.id in line.records:
                         seqs = range(line.first, line.last + 1)[:MOST_SAID_AGAIN]
-                        found[session] = {**dict.fromkeys(seqs, ()), **found[session]}
-            _add(found, record.source)
-        return found
+                        quotes[session] = {**dict.fromkeys(seqs, ()), **quotes[session]}
+            _add(quotes, record.source)
+        return quotes
 
     def _hide(
         self,
@@ -111,8 +111,8 @@ class HideSources:
         now = seconds(self.clock.now())
         if head is None or head.is_gone(now) or head.user != scope.user:
             return Hidden()
-        found = self._marked(where, head, quotes, buried)
-        changed = [message for message, is_new in found if is_new]
+        marked = self._marked(where, head, quotes, buried)
+        changed = [message for message, is_new in marked if is_new]
         for start in range(0, len(changed), AT_ONCE):
             part = changed[start : start + AT_ONCE]
             after = replace(head, version=head.version + 1, redactions=head.redactions + 1)
@@ -129,7 +129,7 @@ class HideSources:
                 where, Commit(before=head, after=after, marked=tuple(part), jobs=(job,))
             )
             head = after
-        return Hidden(tuple((where.session, message.seq, message.id) for message, _ in found))
+        return Hidden(tuple((where.session, message.seq, message.id) for message, _ in marked))
 
     def _marked(
         self, where: SessionScope, head: Head, quotes: Mapping[int, tuple[str, ...]], buried: Buried
@@ -145,11 +145,11 @@ class HideSources:
             if head.base < message.seq <= head.seq and not head.is_withdrawn(message.seq)
         }
         hidden: dict[int, Ranges] = defaultdict(tuple)
-        for seq, said in quotes.items():
+        for seq, texts in quotes.items():
             message = there.get(seq)
             if message is None or message.is_outside:
                 continue
-            ranges = _ranges(message, said, buried)
+            ranges = _ranges(message, texts, buried)
             if not ranges:
                 continue
             hidden[seq] = merged(hidden[seq], ranges)
@@ -171,8 +171,8 @@ class RedactSources:
     redact: Redact
 
     def __call__(self, scope: UserScope, hidden: Hidden) -> Sequence[str]:
-        """Replace the words in their messages. Return the ids of the jobs that remove what else was
-        made from these messages. Raises `Unavailable`.
+        """Replace the words in their messages. Return the ids of the jobs that remove all other
+        things that were made from these messages. Raises `Unavailable`.
         """
         jobs: list[str] = []
         for session, seq, _ in hidden.messages:
@@ -185,12 +185,12 @@ class RedactSources:
         return jobs
 
 
-def _add(found: dict[str, dict[int, tuple[str, ...]]], source: Source) -> None:
+def _add(quotes: dict[str, dict[int, tuple[str, ...]]], source: Source) -> None:
     if source.session is None:
         return
     for seq in source.seqs:
-        before = found[source.session].get(seq, ())
-        found[source.session][seq] = (*before, source.quote or "")
+        before = quotes[source.session].get(seq, ())
+        quotes[source.session][seq] = (*before, source.quote or "")
 
 
 def _ranges(message: Message, quotes: Sequence[str], buried: Buried) -> Ranges:

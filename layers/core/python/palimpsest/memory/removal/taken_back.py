@@ -90,26 +90,26 @@ class TakeBackRedacted:
         if head is None or job.first <= head.base:
             return 0
         newer, _ = self._made_of(scope, head.summary, job.first)
-        found = self.sessions.compactions(scope, first=job.first, last=head.seq)
+        compactions = self.sessions.compactions(scope, first=job.first, last=head.seq)
         named = range(job.first, head.seq + 1)
         stale = [
             compaction
-            for compaction in found
+            for compaction in compactions
             if compaction.last not in newer
             and (
                 compaction.summary is not None
                 or (compaction.previous in named and compaction.previous not in newer)
             )
         ]
-        for one in stale:
-            _, previous = self._made_of(scope, one.previous, job.first)
+        for compaction in stale:
+            _, previous = self._made_of(scope, compaction.previous, job.first)
             before = self.sessions.compaction(scope, previous) if previous else None
             weight = before.summary_tokens if before else 0
-            void = replace(one, summary=None, summary_tokens=weight, previous=previous)
+            void = replace(compaction, summary=None, summary_tokens=weight, previous=previous)
             after = replace(head, version=head.version + 1)
             self.sessions.commit(scope, Commit(before=head, after=after, compaction=void))
             head = after
-        return sum(one.summary is not None for one in stale)
+        return sum(compaction.summary is not None for compaction in stale)
 
     def _made_of(self, scope: SessionScope, number: int, first: int) -> tuple[set[int], int]:
         """Return the compactions from message `first` on that summary `number` was made from, and
@@ -118,8 +118,8 @@ class TakeBackRedacted:
         numbers: set[int] = set()
         while number >= first:
             numbers.add(number)
-            found = self.sessions.compaction(scope, number)
-            number = found.previous if found else 0
+            compaction = self.sessions.compaction(scope, number)
+            number = compaction.previous if compaction else 0
         return numbers, number
 
 

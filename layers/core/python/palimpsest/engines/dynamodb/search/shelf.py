@@ -1,11 +1,10 @@
 """The shelf: one owner's words in one generation of the search index. Recent changes are single
 items; all earlier documents are packed in a segment.
 
-A partition holds four kinds of items. Their sort keys begin with `d#` for the version of each
-document, with `s#` for the blocks of the segment, which never change, and with `t#` for the tail,
-which has the changes since the segment was written. `z` is the catalog, which names the segment.
-One query reads the tail and then the catalog. A reader may
-therefore see a document twice while the tail is being packed, but never misses one.
+A partition holds four kinds of items. `d#…` is the version of a document. `s#…` is a block of the
+segment, which never changes. `t#…` is an item of the tail, which has the changes since the segment
+was written. `z` is the catalog, which names the segment. One query reads the tail and then the
+catalog. So while the tail is being packed, a reader may see a document twice, but never misses one.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from palimpsest.engines.dynamodb.table import BATCH_GET, BATCH_WRITE, Item, Tabl
 from palimpsest.errors import CommitLost, Unavailable
 from palimpsest.memory.filters import MemoryFilter
 from palimpsest.search.ports import Hit
-from palimpsest.text.analyser import QueryTerms, asked
+from palimpsest.text.analyser import QueryTerms, term_groups
 from palimpsest.text.bm25 import scored
 
 CATALOG, TAIL, SEGMENT, VERSION = "z", "t#", "s#", "d#"
@@ -112,7 +111,7 @@ class Shelf:
         return self._read(())[0]
 
     def by_words(self, query: QueryTerms, *, where: MemoryFilter, k: int) -> tuple[Hit, ...]:
-        groups = list(asked(query))
+        groups = list(term_groups(query))
         every, having = self._read(stored_terms(groups))
         scores = scored(matches(groups, having, every))
         best = sorted(scores, key=lambda number: (-scores[number], every.keys[number]))
