@@ -11,7 +11,7 @@ from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
 from palimpsest.extraction.chunk import Chunk
 from palimpsest.extraction.model import SCHEMA, ModelExtractor
 from palimpsest.extraction.ports import Extraction
-from palimpsest.models.openai.chat import REFUSES_FORMAT, OpenAIChatModel
+from palimpsest.models.openai.chat import REFUSAL_SECONDS, REFUSES_FORMAT, OpenAIChatModel
 from palimpsest.models.ports import Completion, JsonModel, Schema
 from palimpsest.models.tiktoken_counter import TiktokenCounter
 from palimpsest.models.usage import Usage
@@ -89,6 +89,17 @@ def test_what_a_server_does_not_know_it_is_not_asked_for_again(api: OpenAIApi) -
         "json_object",
         "json_schema",
     ]
+
+
+def test_a_server_that_refused_for_a_moment_is_asked_for_our_schema_again(api: OpenAIApi) -> None:
+    time = 0.0
+    model = OpenAIChatModel(
+        key=Known(), model="gpt-4.1-nano", base_url=api.base_url, now=lambda: time
+    )
+    api.script(Step(status=400), Step(status=400))
+    for time in (0.0, REFUSAL_SECONDS - 1, REFUSAL_SECONDS):  # noqa: B007 read by the model
+        ask(model)
+    assert formats(api) == ["json_schema", "json_object", None, None, "json_schema"]
 
 
 def test_a_server_that_refuses_every_format_refuses_the_request(api: OpenAIApi) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from palimpsest.errors import ModelFailed
@@ -38,6 +39,8 @@ MAX_OUTPUT_FIELDS = ("max_completion_tokens", "max_tokens")
 # Status codes of servers that do not know a response format. Their messages differ, so they do not
 # decide.
 REFUSES_FORMAT = frozenset({400, 415, 422, 501})
+REFUSAL_SECONDS = 60
+"""So long a weaker format is asked for after a stricter one was refused."""
 
 Format = Mapping[str, Any]
 
@@ -69,13 +72,15 @@ class OpenAIChatModel(AnswersCalls):
         timeout: float = TIMEOUT_SECONDS,
         unknown_window: int = UNKNOWN_WINDOW,
         limit_field: str = "",
+        now: Callable[[], float] = monotonic,
     ) -> None:
         self._server = OpenAIServer(key=key, base_url=base_url, seconds=timeout)
         self._model = model
         self._unknown_window = unknown_window
         self._limit_field = limit_field or MAX_OUTPUT_FIELDS[not self._server.is_openai]
         self._fields: dict[str, str] = {}
-        self._refused: dict[str, int] = {}
+        self._refused: dict[str, tuple[int, float]] = {}
+        self._now = now
 
     def capacity(self, model: str | None = None) -> int:
         name = model or self._model
@@ -98,9 +103,13 @@ class OpenAIChatModel(AnswersCalls):
         """Return the body of the answer, asked for in the strictest format that the server
         supports.
         """
-        known = min(self._refused.get(request.model, 0), len(request.formats) - 1)
         with self._server.call() as call:
-            return self._in_format(call, request, number=known)
+            return self._in_format(call, request, number=self._known(request))
+
+    def _known(self, request: _Asked) -> int:
+        """Return the number of the strictest format that was not refused a short time ago."""
+        number, until = self._refused.get(request.model, (0, 0.0))
+        return min(number, len(request.formats) - 1) if self._now() < until else 0
 
     def _in_format(self, call: ServerCall, request: _Asked, *, number: int) -> bytes:
         """Return the body of the answer. Tries one format after the other, from `number` on, until
@@ -114,8 +123,9 @@ class OpenAIChatModel(AnswersCalls):
             if error.status_code not in REFUSES_FORMAT or number + 1 == len(request.formats):
                 raise
             return self._in_format(call, request, number=number + 1)
-        if number:
-            self._refused[request.model] = number
+        # any 400 may look like a refused format, so what was found out holds for a minute
+        if number > self._known(request):
+            self._refused[request.model] = (number, self._now() + REFUSAL_SECONDS)
         return body
 
     def _limited(self, call: ServerCall, request: _Asked, *, answer: Format) -> bytes:
