@@ -74,9 +74,7 @@ def under_way(stack: Stack) -> list[str]:
         "ExpressionAttributeValues": {":job": {"S": "job"}},
     }
     jobs = client.get_paginator("scan").paginate(TableName=stack.outputs["SessionsTable"], **scan)
-    waiting = [
-        f"{item['kind']['S']} {item['state']['S']}" for page in jobs for item in page["Items"]
-    ]
+    jobs_left = [_job(item) for page in jobs for item in page["Items"]]
     pending = {
         "FilterExpression": "index_state = :pending",
         "ExpressionAttributeValues": {":pending": {"S": "pending"}},
@@ -84,7 +82,14 @@ def under_way(stack: Stack) -> list[str]:
     records = client.get_paginator("scan").paginate(
         TableName=stack.outputs["MemoriesTable"], **pending
     )
-    return waiting + ["memory not indexed" for page in records for _ in page["Items"]]
+    return jobs_left + ["memory not indexed" for page in records for _ in page["Items"]]
+
+
+def _job(item: dict[str, Any]) -> str:
+    kind, state = item["kind"]["S"], item["state"]["S"]
+    tries = item["tries"]["N"] if "tries" in item else "0"
+    due = float(item["due_at"]["N"]) - time.time()
+    return f"{kind} {state}, tried {tries} times, due in {due:.0f} s"
 
 
 def run(*, minutes: float, users: int) -> tuple[Verdict, Story, Sequence[Course], Counter[str]]:
@@ -120,12 +125,14 @@ def _storm(
     api.forget_script()
     write_share(stack.folder, 0)
     ended = time.time()
-    verdict = Verdict(quiet_after=_until(ended, lambda: is_quiet(stack, queues)))
+    verdict = Verdict()
+    verdict.quiet_after = _until(ended, lambda: is_quiet(stack, queues), most=QUIET_SECONDS)
+    if verdict.quiet_after is None:
+        verdict.unfinished = [f"{queues.look()[0]} messages wait", *under_way(stack)]
+        verdict.quiet_after = _until(ended, lambda: is_quiet(stack, queues))
     verdict.empty_after = _until(ended, lambda: queues.look() == (0, 0))
     queues.over.set()
     watching.join()
-    if verdict.quiet_after is None:
-        verdict.unfinished = under_way(stack)
     for client, talker in zip(_each(clients, users), talkers, strict=True):
         for session in talker.course.sessions:
             judge(verdict, session, list(_texts(client, session.name)))
@@ -155,9 +162,9 @@ def is_quiet(stack: Stack, queues: Queues) -> bool:
     return queues.look()[0] == 0 and not under_way(stack)
 
 
-def _until(ended: float, is_so: Callable[[], bool]) -> float | None:
-    """Return after how many seconds it is so, or None if that took too long."""
-    while time.time() < ended + LONGEST_WAIT:
+def _until(ended: float, is_so: Callable[[], bool], *, most: float = LONGEST_WAIT) -> float | None:
+    """Return after how many seconds it is so, or None if that is not within `most` seconds."""
+    while time.time() < ended + most:
         begun = time.time()
         if is_so():
             return begun - ended
