@@ -166,15 +166,15 @@ def _ministack() -> str:
     return line.removeprefix("ministack==").split()[0]
 
 
-def goes_into_results(asked: argparse.Namespace) -> bool:
+def goes_into_results(options: argparse.Namespace) -> bool:
     """Return whether the tables are written to the results. They are only if this was asked for. A
     quick run, a run with another set, and a run beside another commit are never written.
     """
-    is_ours = Path(asked.set) == OUR_SET and asked.beside is None
-    return asked.write and not asked.quick and is_ours
+    is_ours = Path(options.set) == OUR_SET and options.beside is None
+    return options.write and not options.quick and is_ours
 
 
-def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
+def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description=__doc__, add_help=True
     )
@@ -193,7 +193,7 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--beside", metavar="COMMIT", help="measure `fresh` beside this commit too, in turns"
     )
-    return parser.parse_args(given)
+    return parser.parse_args(words)
 
 
 if __name__ == "__main__":

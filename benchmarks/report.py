@@ -68,10 +68,10 @@ def amended(results: str, sections: Mapping[str, str]) -> str:
     """Return the results with these sections, which replace those with the same titles. New
     sections come last.
     """
-    head, *found = re.split(r"^(?=## )", results, flags=re.MULTILINE)
+    head, *known = re.split(r"^(?=## )", results, flags=re.MULTILINE)
     kept = {
         section.splitlines()[0].removeprefix("## "): section.rstrip("\n") + "\n"
-        for section in found
+        for section in known
     }
     return "\n".join([head.rstrip("\n") + "\n", *{**kept, **sections}.values()])
 

@@ -53,19 +53,19 @@ def bedrock_of(context: Callable[[str], Any]) -> Bedrock:
     )
 
 
-def of_bedrock(given: Mapping[str, Any], models: Sequence[str]) -> dict[str, Any]:
+def of_bedrock(choices: Mapping[str, Any], models: Sequence[str]) -> dict[str, Any]:
     """Return the choices with a chat model of Bedrock. Refuse names that only another server
     knows, and the address of one.
     """
-    if given.get("openai_base_url"):
+    if choices.get("openai_base_url"):
         raise SystemExit("The context `openai_base_url` has no meaning with `models_from=bedrock`.")
-    model = given.get("chat_model") or BEDROCK_CHAT_MODEL
+    model = choices.get("chat_model") or BEDROCK_CHAT_MODEL
     for name in (model, *models):
         if not BEDROCK_MODEL.fullmatch(name):
             raise SystemExit(
                 f"Bedrock has no model {name!r}; its names are like {BEDROCK_CHAT_MODEL!r}."
             )
-    return {**given, "chat_model": model}
+    return {**choices, "chat_model": model}
 
 
 PROFILE_OF = re.compile(r"[a-z]+(?:-[a-z]+)*\.((?:[a-z]+|ai21)\.[\w.:-]+)")

@@ -273,15 +273,15 @@ def _embedding(context: Callable[[str], Any]) -> Embedding | None:
     return _without_a_key(Embedding(model, int(dimension)), context)
 
 
-def _without_a_key(found: Embedding | None, context: Callable[[str], Any]) -> Embedding | None:
+def _without_a_key(embedding: Embedding | None, context: Callable[[str], Any]) -> Embedding | None:
     """Return the embedding model. Refuse a model of the model server if the server is Bedrock's,
     which speaks of embeddings in another way.
     """
-    if found is not None and found.runs == "server" and context("models_from") == "bedrock":
+    if embedding is not None and embedding.runs == "server" and context("models_from") == "bedrock":
         raise SystemExit(
             "With the context `models_from=bedrock`, `embedding` is `builtin`, `titan` or `cohere`."
         )
-    return found
+    return embedding
 
 
 def stack_name(stage: str) -> str:
@@ -292,19 +292,21 @@ def choices(context: Callable[[str], Any]) -> Choices:
     """Read the choices from the CDK context (`cdk deploy -c chat_model=…`). A choice that is absent
     or empty has its default.
     """
-    given = {
+    texts = {
         name: context(name)
         for name in ("openai_base_url", "chat_model", "alarm_email")
         if context(name)
     }
     models = tuple(
-        name for each in str(context("models") or "").split(",") if (name := each.strip())
+        name
+        for name_in_list in str(context("models") or "").split(",")
+        if (name := name_in_list.strip())
     )
     bedrock = bedrock_of(context)
     if bedrock.chats:
-        given = of_bedrock(given, models)
+        texts = of_bedrock(texts, models)
     return Choices(
-        **given,
+        **texts,
         models=models,
         bedrock=bedrock,
         traces=traces_of(context),

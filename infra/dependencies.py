@@ -83,17 +83,17 @@ def audit(locks: Sequence[Path], *, ask: Callable[[Path], list[dict[str, Any]]])
     if any are known. Packages about which the server could not be asked are counted and do not fail
     the check. `ask` returns what is known of the packages in a lock file.
     """
-    asked = {package["name"]: package for lock in locks for package in ask(lock)}
+    audited = {package["name"]: package for lock in locks for package in ask(lock)}
     weak = [
         f"{package['name']} {package['version']}: {known['id']}, mended in "
         f"{', '.join(known['fix_versions']) or 'no version'}"
-        for package in asked.values()
+        for package in audited.values()
         for known in package.get("vulns", ())
     ]
     if weak:
         raise SystemExit("\n".join(weak))
     known = {package.name for lock in locks for package in packages(lock)}
-    unknown = len(known) - sum("vulns" in package for package in asked.values())
+    unknown = len(known) - sum("vulns" in package for package in audited.values())
     if not unknown:
         return f"No weakness is known of the {len(known)} packages."
     return (

@@ -153,7 +153,7 @@ def build_core(wheels: Wheels, *, is_local: bool = False) -> BuiltLayer:
     folders = (CORE, LOCAL) if is_local else (CORE,)
     here = on_this_machine()
     beneath = build("runtime", here) if wheels.python == here.python else None
-    sources = [source for each in folders for source in _files(each)]
+    sources = [source for source_folder in folders for source in _files(source_folder)]
     digest = hashlib.sha256(
         f"{RULES} {wheels.python} {pythons.of_version(wheels.python) is not None}".encode()
     )
@@ -170,8 +170,8 @@ def build_core(wheels: Wheels, *, is_local: bool = False) -> BuiltLayer:
                 shutil.rmtree(outdated)
             unfinished = folder.with_suffix(".unfinished")
             shutil.rmtree(unfinished, ignore_errors=True)
-            for each in folders:
-                _copy(each, unfinished / "python")
+            for source_folder in folders:
+                _copy(source_folder, unfinished / "python")
             _compile(unfinished / "python", wheels)
             if beneath is not None:
                 _compile_dataclasses(unfinished / "python", beneath.folder / "python")

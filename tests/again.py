@@ -86,15 +86,15 @@ class Again:
         with tempfile.TemporaryDirectory() as folder, capture.global_and_fixture_disabled():
             outcomes = Path(folder) / "outcomes.xml"
             own = [f"--rootdir={self._config.rootpath}", f"--junit-xml={outcomes}"]
-            told = [sys.executable, "-m", "pytest", f"{self._config.rootpath}/{name}", *own]
+            command = [sys.executable, "-m", "pytest", f"{self._config.rootpath}/{name}", *own]
             reporter.flush()
-            done = subprocess.run(told, cwd=self._config.rootpath, check=False)  # noqa: S603 - ourselves
+            done = subprocess.run(command, cwd=self._config.rootpath, check=False)  # noqa: S603 - ourselves
             return done.returncode == pytest.ExitCode.OK and not _skipped(outcomes)
 
     def _advice(self, name: str) -> str:
         seen = self._config.rootpath / SEEN
         tests = tomllib.loads(seen.read_text())["seen"] if seen.is_file() else []
-        is_known = any(name.partition("[")[0] == each["test"] for each in tests)
+        is_known = any(name.partition("[")[0] == entry["test"] for entry in tests)
         return f"seen before, see {SEEN}" if is_known else f"find the cause, and add it to {SEEN}"
 
     def _forgive(self, session: pytest.Session) -> None:
@@ -120,9 +120,9 @@ class Again:
 
 
 def _reporter(config: pytest.Config) -> TerminalReporter:
-    found = config.pluginmanager.getplugin("terminalreporter")
-    assert isinstance(found, TerminalReporter)
-    return found
+    reporter = config.pluginmanager.getplugin("terminalreporter")
+    assert isinstance(reporter, TerminalReporter)
+    return reporter
 
 
 def _lock(project: Path) -> IO[str]:

@@ -114,7 +114,9 @@ class Served:
         is_mem0 = parts.path.startswith(
             f"{MEM0}/"
         )  # its client calls some operations by other paths
-        is_memory = is_mem0 or any(serves(each, method, parts.path) for each in self._of_memories)
+        is_memory = is_mem0 or any(
+            serves(operation, method, parts.path) for operation in self._of_memories
+        )
         with self._lock:
             answer = invoked(self._memories if is_memory else self._sessions, event)
             self._clock.work()

@@ -246,9 +246,9 @@ class Service:
 
     def job(self, job_id: str | None) -> Job:
         """The job as it is now."""
-        found = self.jobs.get(TENANT, job_id or "")
-        assert found is not None
-        return found
+        job = self.jobs.get(TENANT, job_id or "")
+        assert job is not None
+        return job
 
     def session(self, name: str = "s") -> SessionScope:
         return TENANT.session(name)

@@ -16,8 +16,8 @@ KEY = ec.generate_private_key(ec.SECP256R1())
 
 def public(key: ec.EllipticCurvePrivateKey = KEY, *, kid: str = "k1") -> dict[str, Any]:
     """The public half, as a set of keys lists it."""
-    told: dict[str, Any] = json.loads(jwt.algorithms.ECAlgorithm.to_jwk(key.public_key()))
-    return {**told, "kid": kid, "use": "sig"}
+    key_set: dict[str, Any] = json.loads(jwt.algorithms.ECAlgorithm.to_jwk(key.public_key()))
+    return {**key_set, "kid": kid, "use": "sig"}
 
 
 def claims(**more: Any) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def token(
     **more: Any,
 ) -> str:
     named = {} if kid is None else {"kid": kid}
-    said = json.dumps(
+    payload = json.dumps(
         claims(**more)
     ).encode()  # whatever it is: the library would refuse some of it
-    return jwt.PyJWS().encode(said, key, algorithm="ES256", headers={**named, **(headers or {})})
+    return jwt.PyJWS().encode(payload, key, algorithm="ES256", headers={**named, **(headers or {})})

@@ -106,8 +106,8 @@ def python_of(peer: Peer) -> Path:
     return python
 
 
-def command(python: Path | str, module: str, told: dict[str, Any]) -> list[str]:
-    return [str(python), "-m", f"benchmarks.beside.subjects.{module}", json.dumps(told)]
+def command(python: Path | str, module: str, task: dict[str, Any]) -> list[str]:
+    return [str(python), "-m", f"benchmarks.beside.subjects.{module}", json.dumps(task)]
 
 
 def environment(place: Place) -> dict[str, str]:
@@ -119,14 +119,14 @@ def environment(place: Place) -> dict[str, str]:
 
 
 def asked(
-    python: Path | str, module: str, told: dict[str, Any], *, place: Place, seconds: float
+    python: Path | str, module: str, task: dict[str, Any], *, place: Place, seconds: float
 ) -> dict[str, Any]:
     """Return the answer of a subject's process. Raises `RuntimeError` if it ends without an answer,
     or not in time.
     """
     try:
         done = subprocess.run(
-            command(python, module, told),
+            command(python, module, task),
             check=False,
             capture_output=True,
             text=True,

@@ -43,8 +43,8 @@ class Tokens:
     def __add__(self, other: Tokens) -> Tokens:
         if self.model != other.model:
             raise ValueError("tokens of two models")
-        calls, told = self.calls + other.calls, self.tokens_in + other.tokens_in
-        return Tokens(self.model, calls, told, self.tokens_out + other.tokens_out)
+        calls, tokens_in = self.calls + other.calls, self.tokens_in + other.tokens_in
+        return Tokens(self.model, calls, tokens_in, self.tokens_out + other.tokens_out)
 
     @property
     def dollars(self) -> float:
@@ -66,13 +66,13 @@ class RecordingApi(OpenAIEmbeddingsApi):
         return super()._take(request)
 
 
-def answer(asked: Mapping[str, Any]) -> str:
+def answer(request: Mapping[str, Any]) -> str:
     """Return the answer to a request. If memories are to be extracted, these are the users' own
     words. Otherwise it is the beginning of the text.
     """
-    text = asked["messages"][-1]["content"]
+    text = request["messages"][-1]["content"]
     conversation = text.rpartition("<conversation>")[2]
-    if sentences := _SAID.findall(conversation) if "response_format" in asked else []:
+    if sentences := _SAID.findall(conversation) if "response_format" in request else []:
         return json.dumps(
             {
                 "memories": [

@@ -189,8 +189,8 @@ def _turns(count: int) -> Iterator[tuple[str, str, str]]:
         if message.role in ("user", "assistant") and message.content
     ]
     pairs = [
-        (said, told)
-        for (role, said), (other, told) in pairwise(spoken)
+        (statement, reply)
+        for (role, statement), (other, reply) in pairwise(spoken)
         if (role, other) == ("user", "assistant")
     ]
     questions = [question.question for question in dataset.questions]
@@ -246,7 +246,7 @@ def _counted(
         return answer["counts"], tokens_of(server.recorded, answer["spans"])
 
 
-def _pollers(told: Mapping[str, str]) -> dict[str, Any]:
+def _pollers(outputs: Mapping[str, str]) -> dict[str, Any]:
     """Return what the template lets Lambda read: streams through filters, and queues in batches."""
     use_bundled_node()
     from infra.parts.streams import BATCH, CHANGED_RECORDS, NEW_JOBS, NEW_MESSAGES
@@ -254,12 +254,12 @@ def _pollers(told: Mapping[str, str]) -> dict[str, Any]:
 
     lines = LINES | INDEXING
     queues = {
-        name: {"url": told[f"{name.upper()}_QUEUE_URL"], "batch": lines[name].batch}
+        name: {"url": outputs[f"{name.upper()}_QUEUE_URL"], "batch": lines[name].batch}
         for name in WORKED
     }
     streams = {
-        told["SESSIONS_TABLE"]: [NEW_JOBS, NEW_MESSAGES],
-        told["MEMORIES_TABLE"]: [CHANGED_RECORDS],
+        outputs["SESSIONS_TABLE"]: [NEW_JOBS, NEW_MESSAGES],
+        outputs["MEMORIES_TABLE"]: [CHANGED_RECORDS],
     }
     return {"queues": queues, "streams": streams, "stream_batch": BATCH}
 

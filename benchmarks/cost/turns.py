@@ -32,7 +32,7 @@ class Service:
     them. `counts` are by stage. `spans` say when each call of a stage began and ended.
     """
 
-    def __init__(self, told: Mapping[str, Any]) -> None:
+    def __init__(self, task: Mapping[str, Any]) -> None:
         self.counts: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
         self.spans: list[tuple[str, float, float]] = []
         self._log = _Log()
@@ -41,10 +41,10 @@ class Service:
                 name: importlib.import_module(f"functions.{name}.handler").handler
                 for name in FUNCTIONS
             }
-        self._queues: Mapping[str, Mapping[str, Any]] = told["queues"]
+        self._queues: Mapping[str, Mapping[str, Any]] = task["queues"]
         self._sqs = _client("sqs")
-        self._batch: int = told["stream_batch"]
-        self._streams = [_Stream(table, filters) for table, filters in told["streams"].items()]
+        self._batch: int = task["stream_batch"]
+        self._streams = [_Stream(table, filters) for table, filters in task["streams"].items()]
 
     def call(
         self, stage: str, method: str, path: str, body: Mapping[str, Any], *, meter: Meter
@@ -82,8 +82,8 @@ class Service:
         return is_found
 
     def _work(self, name: str, url: str, batch: int, *, meter: Meter) -> bool:
-        told = self._sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=batch)
-        messages = told.get("Messages", [])
+        received = self._sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=batch)
+        messages = received.get("Messages", [])
         if not messages:
             return False
         failed = self._invoke(
@@ -97,9 +97,9 @@ class Service:
         self.counts[name]["sqs_requests"] += 2 + len(messages)
         return True
 
-    def _invoke(self, stage: str, function: str, given: Mapping[str, Any], *, meter: Meter) -> Any:
+    def _invoke(self, stage: str, function: str, event: Mapping[str, Any], *, meter: Meter) -> Any:
         begun = time.monotonic()
-        answer, cost = cost_of(lambda: self._handlers[function](given, LambdaContext()))
+        answer, cost = cost_of(lambda: self._handlers[function](event, LambdaContext()))
         self.spans.append((stage, begun, time.monotonic()))
         reading = meter.read()
         count = self.counts[stage]
@@ -178,30 +178,30 @@ def _client(service: str) -> Any:
     return made(service)
 
 
-def talk(told: Mapping[str, Any]) -> Mapping[str, Any]:
+def talk(task: Mapping[str, Any]) -> Mapping[str, Any]:
     """Do the turns, and return the counts. In each turn, the user's message is appended, a context
     with memory is read for it, the reply is appended, and a recall is made.
     """
     from palimpsest.engines.dynamodb.table import connected
 
-    service = Service(told)
+    service = Service(task)
     path = f"/v1/sessions/{SESSION}"
     with metered(connected(None, None)) as meter:
         memory = {
             "strategy": "summarize",
-            "max_tokens": told["window"],
+            "max_tokens": task["window"],
             "extract": "auto",
             "blocks": BLOCKS,
         }
         begun = {"session_id": SESSION, "user_id": USER, "memory": memory}
         service.call("begin", "POST", "/v1/sessions", begun, meter=meter)
-        for said, replied, question in told["turns"]:
-            for role, text in (("user", said), ("assistant", replied)):
+        for statement, replied, question in task["turns"]:
+            for role, text in (("user", statement), ("assistant", replied)):
                 messages = {"messages": [{"role": role, "content": text}]}
                 service.call("append", "POST", f"{path}/messages", messages, meter=meter)
                 if role == "user":
                     service.call(
-                        "context", "POST", f"{path}/context", {"message": said}, meter=meter
+                        "context", "POST", f"{path}/context", {"message": statement}, meter=meter
                     )
             service.call(
                 "recall", "POST", f"/v1/users/{USER}/recall", {"query": question}, meter=meter

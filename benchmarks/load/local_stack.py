@@ -54,10 +54,10 @@ class Caller:
         text = None if body is None else json.dumps(body)
         self._connection.request(method, self._base + path, text, self._headers)
         answer = self._connection.getresponse()
-        said = answer.read()
+        content = answer.read()
         if answer.status >= http.HTTPStatus.BAD_REQUEST:
-            raise RuntimeError(f"{method} {path}: {answer.status} {said[:300]!r}")
-        return json.loads(said)
+            raise RuntimeError(f"{method} {path}: {answer.status} {content[:300]!r}")
+        return json.loads(content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,13 +217,13 @@ def _freshness(stack: Stack, *, rounds: int) -> Table:
     """Return the table of freshness. Raises `AssertionError` if the very next recall does not find
     what was just said.
     """
-    found = [_one(Caller(stack), number) for number in range(rounds + 1)][1:]
-    stages = list(found[0])
+    runs = [_one(Caller(stack), number) for number in range(rounds + 1)][1:]
+    stages = list(runs[0])
     rows: list[list[Cell]] = [
         [
             stage,
-            round(statistics.median(run[stage] for run in found)),
-            round(max(run[stage] for run in found)),
+            round(statistics.median(run[stage] for run in runs)),
+            round(max(run[stage] for run in runs)),
         ]
         for stage in stages
     ]

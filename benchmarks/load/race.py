@@ -131,7 +131,7 @@ def table(place: Place, *, course: Course) -> Table:
             continue
         rows.append(_row(peer.title, outcome))
         if outcome.refused:
-            reason, times = max(outcome.refused.items(), key=lambda found: found[1])
+            reason, times = max(outcome.refused.items(), key=lambda refusal: refusal[1])
             notes.append(
                 f"{peer.title} refused {sum(outcome.refused.values())}: {reason} ({times} times)."
             )
@@ -177,7 +177,7 @@ def _outcome(python: str, module: str, where: str, place: Place, course: Course)
 
 
 def _run(
-    python: str, module: str, told: Mapping[str, Any], place: Place, course: Course
+    python: str, module: str, task: Mapping[str, Any], place: Place, course: Course
 ) -> list[dict[str, Any]]:
     """Run all processes at the same time. They begin when the last of them is ready."""
     writers = [list(range(first, WRITERS, course.processes)) for first in range(course.processes)]
@@ -186,7 +186,7 @@ def _run(
             command(
                 python,
                 module,
-                {"task": "race", **told, "writers": theirs, "appends": course.appends},
+                {"task": "race", **task, "writers": theirs, "appends": course.appends},
             ),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -135,7 +135,7 @@ def at_first() -> list[tuple[str, str]]:
 
 def conversation(turns: int = TURNS) -> Iterator[Turn]:
     """Yield the turns, which are always the same."""
-    values = {topic: list(said[:1]) for topic, _, said in TOPICS}
+    values = {topic: list(values_of_topic[:1]) for topic, _, values_of_topic in TOPICS}
     for number in range(1, turns + 1):
         changed = None
         if number % CHANGE_EVERY == 0:

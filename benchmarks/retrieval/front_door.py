@@ -61,14 +61,14 @@ class FrontDoor:
         body = {"query": question, "k": MOST, "mode": mode}
         return self._found(self("POST", f"/v1/users/{user}/memories/search", body)["memories"])
 
-    def _found(self, told: Sequence[Mapping[str, Any]]) -> list[Found]:
+    def _found(self, memories: Sequence[Mapping[str, Any]]) -> list[Found]:
         return [
             Found(
                 self._place.names(memory["source"]["session_id"], memory["source"]["seqs"]),
                 is_record=memory["type"] != "message",
                 is_outdated=memory["outdated_by"] is not None,
             )
-            for memory in told
+            for memory in memories
         ]
 
 

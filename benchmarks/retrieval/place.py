@@ -180,20 +180,20 @@ class Place:
     def _supersede(self, supersession: Supersession) -> Iterator[Changed]:
         every: tuple[OldStatement | NewStatement, ...] = (*supersession.old, supersession.new)
         yield from self.remember(
-            supersession.user, (self._statement(supersession, said) for said in every)
+            supersession.user, (self._statement(supersession, statement) for statement in every)
         )
 
     def _statement(
-        self, supersession: Supersession, said: OldStatement | NewStatement
+        self, supersession: Supersession, statement: OldStatement | NewStatement
     ) -> Statement:
-        session = self.dataset.session_of(said.message)
-        seq = [message.id for message in session.messages].index(said.message) + 1
+        session = self.dataset.session_of(statement.message)
+        seq = [message.id for message in session.messages].index(statement.message) + 1
         return Statement(
             type="fact",
-            content=f"{supersession.topic}: {said.text}",
+            content=f"{supersession.topic}: {statement.text}",
             topic=supersession.topic,
-            source=Source(session=session.id, seqs=(seq,), quote=said.quote),
-            valid_from=milliseconds(self.dataset.message(said.message).timestamp),
+            source=Source(session=session.id, seqs=(seq,), quote=statement.quote),
+            valid_from=milliseconds(self.dataset.message(statement.message).timestamp),
         )
 
     def recalled(
@@ -216,23 +216,24 @@ class Place:
         request = RecallRequest(question, k=k, rerank=rerank, explain=True)
         expected = () if recall.embedder is not None else ("vector",)
         for _ in range(MOST_TRIES):
-            found = recall(TENANT.user(user), request)
-            if found.degraded == expected:
-                return found
-        raise AssertionError(f"degraded: {found.degraded}")
+            result = recall(TENANT.user(user), request)
+            if result.degraded == expected:
+                return result
+        raise AssertionError(f"degraded: {result.degraded}")
 
     def recall(
         self, user: str, question: str, *, weights: Weights | None = None, rerank: bool = True
     ) -> list[Found]:
         return [
-            self._found(one)
-            for one in self.recalled(user, question, weights=weights, rerank=rerank).memories
+            self._found(memory)
+            for memory in self.recalled(user, question, weights=weights, rerank=rerank).memories
         ]
 
     def search(self, user: str, question: str, *, mode: Mode) -> list[Found]:
         """Return what one retriever finds alone."""
         return [
-            self._found(one) for one in self._search(TENANT.user(user), question, mode=mode, k=MOST)
+            self._found(memory)
+            for memory in self._search(TENANT.user(user), question, mode=mode, k=MOST)
         ]
 
     def names_by_id(self, user: str, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -243,7 +244,7 @@ class Place:
             TENANT.user(user), [name for name in ids if name not in self._stored]
         )
         sources = {record.id: record.source for record in records}
-        named = {name: self.names(each.session, each.seqs) for name, each in sources.items()}
+        named = {name: self.names(source.session, source.seqs) for name, source in sources.items()}
         for name in ids:
             if name in self._stored:
                 session, seq = self._stored[name]
@@ -256,9 +257,9 @@ class Place:
         """
         return tuple(self._named.get((session, seq), "") for seq in seqs)
 
-    def _found(self, one: FoundMemory) -> Found:
-        messages = self.names(one.source.session, one.source.seqs)
-        return Found(messages, one.record is not None, one.outdated_by is not None)
+    def _found(self, memory: FoundMemory) -> Found:
+        messages = self.names(memory.source.session, memory.source.seqs)
+        return Found(messages, memory.record is not None, memory.outdated_by is not None)
 
 
 @contextlib.contextmanager

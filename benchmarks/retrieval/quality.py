@@ -86,8 +86,8 @@ def model() -> Embedder | None:
 @cache
 def embedder() -> Embedder | None:
     """Return the same model with a cache, which embeds no text twice."""
-    found = model()
-    return None if found is None else CachingEmbedder(found, kept=KEPT)
+    own = model()
+    return None if own is None else CachingEmbedder(own, kept=KEPT)
 
 
 class PatientReranker:
@@ -231,8 +231,8 @@ def _cells(scores: Scores) -> list[Cell]:
     ]
 
 
-def differs(one: Scores, other: Scores) -> float:
+def differs(scores: Scores, other: Scores) -> float:
     """Return the largest difference in any measure."""
-    pairs = [*zip(one.recall.values(), other.recall.values(), strict=True)]
-    pairs += [(getattr(one, name), getattr(other, name)) for name in MEASURES]
+    pairs = [*zip(scores.recall.values(), other.recall.values(), strict=True)]
+    pairs += [(getattr(scores, name), getattr(other, name)) for name in MEASURES]
     return max(abs(mine - others) for mine, others in pairs)

@@ -54,7 +54,9 @@ def scored(dataset: Dataset, ask: Ask, *, half: int | None = None) -> Scores:
     """
     users = {user for user in dataset.users() if half in (None, half_of(dataset, user))}
     questions = [question for question in dataset.questions if question.user in users]
-    found = {question.id: ask(question.user, question.question) for question in questions}
+    results_by_question = {
+        question.id: ask(question.user, question.question) for question in questions
+    }
     answerable = [question for question in questions if question.evidence]
     unanswerable = [question for question in questions if not question.evidence]
     changed = [
@@ -64,10 +66,17 @@ def scored(dataset: Dataset, ask: Ask, *, half: int | None = None) -> Scores:
     ]
     return Scores(
         recall={
-            k: _mean([_recall(question, found[question.id][:k]) for question in answerable])
+            k: _mean(
+                [_recall(question, results_by_question[question.id][:k]) for question in answerable]
+            )
             for k in KS
         },
-        mrr=_mean([_reciprocal_rank(question, found[question.id]) for question in answerable]),
+        mrr=_mean(
+            [
+                _reciprocal_rank(question, results_by_question[question.id])
+                for question in answerable
+            ]
+        ),
         new_first=_mean(
             [
                 _new_first(change, results)
@@ -89,8 +98,8 @@ def scored(dataset: Dataset, ask: Ask, *, half: int | None = None) -> Scores:
             ]
         ),
         stale_messages=_mean([_leaks(change, results) for change, results in changed]),
-        silent=_mean([not found[question.id] for question in unanswerable]),
-        lost=_mean([not found[question.id] for question in answerable]),
+        silent=_mean([not results_by_question[question.id] for question in unanswerable]),
+        lost=_mean([not results_by_question[question.id] for question in answerable]),
     )
 
 
@@ -98,42 +107,44 @@ def _mean(values: Sequence[float]) -> float:
     return fmean(values) if values else 0.0
 
 
-def _recall(question: Question, found: Sequence[Found]) -> float:
+def _recall(question: Question, results: Sequence[Found]) -> float:
     """Return the share of the evidence that was found. It is a half if one of two messages was
     found.
     """
-    messages = {message for result in found for message in result.messages}
+    messages = {message for result in results for message in result.messages}
     return len(messages.intersection(question.answer_ids)) / len(question.answer_ids)
 
 
-def _reciprocal_rank(question: Question, found: Sequence[Found]) -> float:
+def _reciprocal_rank(question: Question, results: Sequence[Found]) -> float:
     places = (
         place
-        for place, result in enumerate(found, 1)
+        for place, result in enumerate(results, 1)
         if not set(result.messages).isdisjoint(question.answer_ids)
     )
     return next((1 / place for place in places), 0.0)
 
 
-def _new_first(supersession: Supersession, found: Sequence[Found]) -> bool:
+def _new_first(supersession: Supersession, results: Sequence[Found]) -> bool:
     """Return whether the new statement was found, and before every old statement that is
     wrong now.
     """
     firsts = (
         result
-        for result in found
+        for result in results
         if supersession.new.message in result.messages or _is_stale(supersession, result)
     )
     first = next(firsts, None)
     return first is not None and supersession.new.message in first.messages
 
 
-def _is_stale(supersession: Supersession, one: Found) -> bool:
-    return any(old.message in one.messages for old in supersession.stale)
+def _is_stale(supersession: Supersession, result: Found) -> bool:
+    return any(old.message in result.messages for old in supersession.stale)
 
 
-def _leaks(supersession: Supersession, found: Sequence[Found]) -> bool:
+def _leaks(supersession: Supersession, results: Sequence[Found]) -> bool:
     outdated = (
-        result for result in found[:STALE_WITHIN] if not result.is_record and not result.is_outdated
+        result
+        for result in results[:STALE_WITHIN]
+        if not result.is_record and not result.is_outdated
     )
     return any(_is_stale(supersession, result) for result in outdated)

@@ -74,7 +74,9 @@ def under_way(stack: Stack) -> list[str]:
         "ExpressionAttributeValues": {":job": {"S": "job"}},
     }
     jobs = client.get_paginator("scan").paginate(TableName=stack.outputs["SessionsTable"], **scan)
-    found = [f"{item['kind']['S']} {item['state']['S']}" for page in jobs for item in page["Items"]]
+    waiting = [
+        f"{item['kind']['S']} {item['state']['S']}" for page in jobs for item in page["Items"]
+    ]
     pending = {
         "FilterExpression": "index_state = :pending",
         "ExpressionAttributeValues": {":pending": {"S": "pending"}},
@@ -82,7 +84,7 @@ def under_way(stack: Stack) -> list[str]:
     records = client.get_paginator("scan").paginate(
         TableName=stack.outputs["MemoriesTable"], **pending
     )
-    return found + ["memory not indexed" for page in records for _ in page["Items"]]
+    return waiting + ["memory not indexed" for page in records for _ in page["Items"]]
 
 
 def run(*, minutes: float, users: int) -> tuple[Verdict, Story, Sequence[Course], Counter[str]]:

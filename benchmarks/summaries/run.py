@@ -60,15 +60,15 @@ def context_of(conversation: Conversation) -> tuple[str, int]:
 
 
 def outcomes(conversations: Sequence[Conversation]) -> list[Outcome]:
-    found: list[Outcome] = []
+    answers: list[Outcome] = []
     for conversation in conversations:
         text, first = context_of(conversation)
-        found += [
+        answers += [
             Outcome(conversation, question, question.is_answered_by(text))
             for question in conversation.questions
             if question.turn < first
         ]
-    return found
+    return answers
 
 
 def table(results: Sequence[Outcome]) -> Table:

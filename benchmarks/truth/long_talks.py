@@ -70,12 +70,12 @@ def conversations(*, is_odd: bool) -> Iterator[Conversation]:
 
 def counted(talk: Conversation) -> Counted:
     """Run a conversation through the service without a model, and count its changes."""
-    found, right = changes(talk), right_changes()
+    made, right = changes(talk), right_changes()
     messages = chain.from_iterable(session.messages for session in talk.sessions)
     return Counted(
         sum(message.role == "user" and bool(message.content) for message in messages),
-        tuple(change for change in found if not _is_right(change, right)),
-        tuple(change for change in found if _is_right(change, right)),
+        tuple(change for change in made if not _is_right(change, right)),
+        tuple(change for change in made if _is_right(change, right)),
     )
 
 
@@ -95,7 +95,7 @@ def changes(talk: Conversation) -> list[Change]:
     """Return the changes of known statements in a conversation, in the order of its sessions."""
     clock = FakeClock(talk.sessions[0].messages[0].timestamp)
     service = in_process(SCOPE, memory={}, clock=clock)
-    found, seen = list[Change](), set[str]()
+    made, seen = list[Change](), set[str]()
     for session in talk.sessions:
         clock.advance(max(0.0, (session.messages[0].timestamp - clock.now()).total_seconds()))
         request = AppendRequest.model_validate({"user_id": USER.user, "messages": _spoken(session)})
@@ -116,8 +116,8 @@ def changes(talk: Conversation) -> list[Change]:
         contents = {version.record.id: version.record.content for version in every}
         for version in superseded:
             by = contents.get(version.superseded_by or "")
-            found.append(Change(session.id, version.record.content, version.has_ended, by))
-    return found
+            made.append(Change(session.id, version.record.content, version.has_ended, by))
+    return made
 
 
 def _spoken(session: Session) -> list[dict[str, str]]:
@@ -158,8 +158,8 @@ def table() -> Table:
     )
 
 
-def _cells(each: Iterable[Counted]) -> list[Cell]:
-    every = list(each)
+def _cells(talks: Iterable[Counted]) -> list[Cell]:
+    every = list(talks)
     messages = sum(talk.messages for talk in every)
     wrong = sum(len(talk.wrong) for talk in every)
     right = sum(len(talk.right) for talk in every)

@@ -77,8 +77,8 @@ class ObedientModel:
 
 
 def _believed(text: str) -> Iterator[dict[str, Any]]:
-    for number, said in _MESSAGE.findall(text):
-        for sentence in sentences_at_the_ends(unescape(said), most=LONGEST):
+    for number, words in _MESSAGE.findall(text):
+        for sentence in sentences_at_the_ends(unescape(words), most=LONGEST):
             yield {
                 "type": "fact",
                 "content": sentence,

@@ -130,8 +130,8 @@ class Demo:
         weighs = self._service("GET", f"{self._path}/context")["tokens"]
         how = HOW.get(folded["method"], "")
         seconds = (_time(folded) - _time(newest)).total_seconds()
-        told = f"{_duration(seconds)} later: messages {folded['from']}-{folded['to']} are part of a summary now"
-        self._show.entry("committed", told, colour="green")
+        note = f"{_duration(seconds)} later: messages {folded['from']}-{folded['to']} are part of a summary now"
+        self._show.entry("committed", note, colour="green")
         self._show.entry("summary", f"method {folded['method']} ({how})", colour="blue")
         self._show.entry("", folded["summary"], body="dim")
         self._bar(

@@ -36,14 +36,21 @@ class MemoryDemo:
         )
         session = f"{self._user}-first"
         self._service("PUT", "/v1/static-facts/remote-work", {"content": POLICY})
-        told = {"session_id": session, "user_id": self._user, "system": SYSTEM, "memory": FLUSHED}
-        self._service("POST", "/v1/sessions", told)
+        settings = {
+            "session_id": session,
+            "user_id": self._user,
+            "system": SYSTEM,
+            "memory": FLUSHED,
+        }
+        self._service("POST", "/v1/sessions", settings)
         for turn in TURNS:
-            said = [
+            messages = [
                 {"role": role, "content": text}
                 for role, text in zip(("user", "assistant"), turn, strict=True)
             ]
-            answer = self._service("POST", f"/v1/sessions/{session}/messages", {"messages": said})
+            answer = self._service(
+                "POST", f"/v1/sessions/{session}/messages", {"messages": messages}
+            )
             if answer["overflow"]:
                 self._flushed(session, answer)
         self._service("POST", f"/v1/sessions/{session}/end")
@@ -55,21 +62,21 @@ class MemoryDemo:
     def _flushed(self, session: str, answer: Any) -> None:
         job = self._done(answer["overflow"]["job_id"])
         window = self._service("GET", f"/v1/sessions/{session}")["window"]
-        told = f"messages {job['range']['from']}-{job['range']['to']} left the window, once they were stored"
+        note = f"messages {job['range']['from']}-{job['range']['to']} left the window, once they were stored"
         weighs = (
             f"{answer['window']['tokens']} -> {window['tokens']} of {window['max_tokens']} tokens"
         )
-        self._show.entry("flushed", f"{told}: {weighs}", colour="green")
+        self._show.entry("flushed", f"{note}: {weighs}", colour="green")
 
     def _recall(self) -> None:
         session = f"{self._user}-later"
         self._show.heading("A new conversation of hers, where nothing was said yet")
-        told = {
+        settings = {
             "session_id": session,
             "user_id": self._user,
             "memory": {"blocks": FLUSHED["blocks"]},
         }
-        self._service("POST", "/v1/sessions", told)
+        self._service("POST", "/v1/sessions", settings)
         question, *others = LATER_QUESTIONS
         self._until(lambda: self._is_found(question))
         context = self._service("POST", f"/v1/sessions/{session}/context", {"message": question})
@@ -83,18 +90,18 @@ class MemoryDemo:
         self._show.heading("What is corrected is superseded, and can still be read")
         for number, text in enumerate(CORRECTIONS):
             self._show.entry("Sarah", text, colour="yellow")
-            said = {
+            transcript = {
                 "session_id": f"{self._user}-{number}",
                 "messages": [{"role": "user", "content": text}],
             }
-            job = self._done(self._service("POST", f"{self._path}/ingest", said)["job_id"])
+            job = self._done(self._service("POST", f"{self._path}/ingest", transcript)["job_id"])
         (newest,) = job["records"]
         versions = self._service("GET", f"{self._path}/memories/{newest}/history")["versions"]
         for version in versions:
-            told = f"version {version['version']}, {version['status']}: {version['content']}"
+            line = f"version {version['version']}, {version['status']}: {version['content']}"
             self._show.entry(
                 version["topic_key"],
-                told,
+                line,
                 colour="green" if version["status"] == "current" else "dim",
             )
         listed = [
@@ -125,8 +132,8 @@ class MemoryDemo:
         """By words and by meaning; where the machine is busy, the reranker may never read all in
         its 400 ms.
         """
-        found = self._ask(question)
-        return bool(found["memories"]) and set(found["degraded"]) <= {"reranker"}
+        recalled = self._ask(question)
+        return bool(recalled["memories"]) and set(recalled["degraded"]) <= {"reranker"}
 
     def _memories(self) -> list[Any]:
         rows: list[Any] = self._service("GET", f"{self._path}/memories?order=asc")["memories"]

@@ -54,12 +54,12 @@ class Screen:
         """The window as a bar; watched, it grows or shrinks from what it held before."""
         full = window.tokens >= window.trigger
         colour = "red" if full else "yellow" if window.tokens > 0.8 * window.trigger else "green"
-        told = f" {window.tokens:>3}/{window.budget} tokens  {self.paint(note, colour)}".rstrip()
+        label = f" {window.tokens:>3}/{window.budget} tokens  {self.paint(note, colour)}".rstrip()
         for tokens in _steps(before, window.tokens) if self.live else ():
             self._write(f"\r{title:<{GUTTER}}[{self._cells(window, tokens, colour)}] {tokens:>3}")
             time.sleep(FRAME_SECONDS)
         self._write("\r" if self.live else "")
-        self.line(f"{title:<{GUTTER}}[{self._cells(window, window.tokens, colour)}]{told}")
+        self.line(f"{title:<{GUTTER}}[{self._cells(window, window.tokens, colour)}]{label}")
         self.pause(0.3)
 
     def pause(self, seconds: float) -> None:

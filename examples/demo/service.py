@@ -37,14 +37,14 @@ class Service:
         try:
             self._connection.request(method, self._base + path, text, headers)
             answer = self._connection.getresponse()
-            said = json.loads(answer.read())
+            content = json.loads(answer.read())
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise SystemExit(f"{self.url} does not answer as it should: {error!r}") from error
         if answer.status >= http.HTTPStatus.BAD_REQUEST:
             raise SystemExit(
-                f"{method} {path} was answered with {answer.status}: {said.get('detail', said)}"
+                f"{method} {path} was answered with {answer.status}: {content.get('detail', content)}"
             )
-        return said
+        return content
 
     def job(self, job_id: str) -> Any:
         """The job when it has ended, or as it is when the patience is over."""
@@ -66,14 +66,14 @@ def own_tenant(users: Sequence[str]) -> Iterator[Service]:
             flush=True,
         )
         commands.start(os.environ.get("PORT", ""), os.environ.get("SEARCH", ""))
-    found = endpoint.read()
-    assert found is not None
+    running = endpoint.read()
+    assert running is not None
     place = target.local()
     keys = ApiKeys(place, place.outputs()["TenantsTable"])
     key = keys.create(
         f"demo-{uuid.uuid4().hex[:8]}", scopes=commands.SCOPES, label="make demo", expires_days=1
     )
-    service = Service(found.url, key)
+    service = Service(running.url, key)
     try:
         yield service
     finally:

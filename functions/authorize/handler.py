@@ -28,15 +28,15 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     credential = headers.get("authorization") or (mem0 and f"Bearer {mem0}")
     authorizer = callers.authorizer()
     try:
-        found = authorizer(credential)
+        caller = authorizer(credential)
     except (Unauthenticated, Unavailable) as error:
         logger.info("refused", extra={"why": error.code})
         if isinstance(error, Unauthenticated) and not callers.refusals().is_answered():
             return {"isAuthorized": False}
         stated = {"refused": error.code}
     else:
-        stated = {"tenant": found.tenant, "scopes": " ".join(sorted(found.scopes))}
-        stated |= {} if found.id is None else {"key_id": found.id}
+        stated = {"tenant": caller.tenant, "scopes": " ".join(sorted(caller.scopes))}
+        stated |= {} if caller.id is None else {"key_id": caller.id}
         logger.info("authorized", extra=stated)
     return {
         "isAuthorized": True,

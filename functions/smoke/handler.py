@@ -38,8 +38,8 @@ def client(service: str) -> Any:
 
 def passes(deployment: str, *, deployments: Any, functions: Any) -> bool:
     """Return whether every version that the deployment brings answers as it should."""
-    found = deployments.get_deployment(deploymentId=deployment)["deploymentInfo"]
-    content = json.loads(found["revision"]["appSpecContent"]["content"])
+    info = deployments.get_deployment(deploymentId=deployment)["deploymentInfo"]
+    content = json.loads(info["revision"]["appSpecContent"]["content"])
     versions = [
         resource["Properties"] for named in content["Resources"] for resource in named.values()
     ]
@@ -53,12 +53,12 @@ def answers(functions: Any, function: str, *, version: str) -> bool:
     """Return whether that version of a function answers as it should. The result is also logged."""
     named = NAME.search(function)
     name = named[1].lower() if named else ""
-    asked, is_right = ASKED.get(name, (NO_WORK, lambda _: False))
+    event, is_right = ASKED.get(name, (NO_WORK, lambda _: False))
     answer = functions.invoke(
-        FunctionName=function, Qualifier=version, Payload=json.dumps(asked).encode()
+        FunctionName=function, Qualifier=version, Payload=json.dumps(event).encode()
     )
-    said = json.loads(answer["Payload"].read() or "null")
-    passed = "FunctionError" not in answer and said is not None and is_right(said)
+    content = json.loads(answer["Payload"].read() or "null")
+    passed = "FunctionError" not in answer and content is not None and is_right(content)
     line = {"message": "smoke test", "function": name, "passed": passed}
     sys.stdout.write(json.dumps(line) + "\n")
     return passed

@@ -36,10 +36,10 @@ def install(gateway: ModuleType) -> None:
     async def decoding(
         integration: Any, api_id: str, stage: str, path: str, *rest: Any, **more: Any
     ) -> Answer:
-        found = passed_on(path)
-        if found is None:
+        decoded = passed_on(path)
+        if decoded is None:
             body = json.dumps({"message": HTTPStatus.BAD_REQUEST.phrase}).encode()
             return HTTPStatus.BAD_REQUEST.value, {"Content-Type": "application/json"}, body
-        return await invoke(integration, api_id, stage, found, *rest, **more)
+        return await invoke(integration, api_id, stage, decoded, *rest, **more)
 
     gateway._invoke_lambda_proxy = decoding  # type: ignore[attr-defined]  # noqa: SLF001

@@ -222,8 +222,10 @@ def complete_tables(assembly: Path, stack: str, *, session: boto3.Session, endpo
     resources = json.loads((assembly / f"{stack}.template.json").read_text())["Resources"]
     for name, resource in resources.items():
         if resource["Type"] == "AWS::DynamoDB::Table":
-            found = formation.describe_stack_resource(StackName=stack, LogicalResourceId=name)
-            table = found["StackResourceDetail"]["PhysicalResourceId"]
+            resource_detail = formation.describe_stack_resource(
+                StackName=stack, LogicalResourceId=name
+            )
+            table = resource_detail["StackResourceDetail"]["PhysicalResourceId"]
             _add_vector_indexes(dynamodb, table, resource["Properties"])
             backups = resource["Properties"].get("PointInTimeRecoverySpecification")
             if backups:
@@ -254,10 +256,10 @@ def _is_there(formation: Any, stack: str) -> bool:
     data, and are deleted.
     """
     try:
-        (found,) = formation.describe_stacks(StackName=stack)["Stacks"]
+        (described,) = formation.describe_stacks(StackName=stack)["Stacks"]
     except ClientError:
         return False
-    if found["StackStatus"] != "ROLLBACK_COMPLETE":
+    if described["StackStatus"] != "ROLLBACK_COMPLETE":
         return True
     formation.delete_stack(StackName=stack)
     formation.get_waiter("stack_delete_complete").wait(

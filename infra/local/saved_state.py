@@ -25,7 +25,7 @@ def newest(folder: Path) -> Path | None:
     """Return the last complete snapshot, or None if there is none. A snapshot is a folder whose
     name is its time in nanoseconds.
     """
-    return max((each for each in folder.glob("*") if each.name.isdigit()), default=None)
+    return max((snapshot for snapshot in folder.glob("*") if snapshot.name.isdigit()), default=None)
 
 
 def taken_up(snapshot: Path) -> str:

@@ -107,7 +107,8 @@ class Saving:
             await asyncio.wait_for(self._is_idle.wait(), DRAIN_SECONDS)
         async with self._one_at_a_time:
             is_saved = await _save(is_last=True)
-            for worker in [each for pool in lambda_runtime._workers.values() for each in pool]:  # noqa: SLF001
+            pools = lambda_runtime._workers.values()  # noqa: SLF001
+            for worker in [pooled for pool in pools for pooled in pool]:
                 if worker._proc is not None:  # noqa: SLF001
                     worker._proc.kill()  # noqa: SLF001
             os._exit(
@@ -205,11 +206,11 @@ def digest(content: bytes) -> str:
 def _drop_delivered() -> None:
     """Remove the stream records that all functions on their stream have received."""
     for (account, region, table), records in dynamodb._stream_records.all_items():  # noqa: SLF001
-        found = list(
+        positions = list(
             _positions(account, region, dynamodb._tables.get_scoped(account, region, table))  # noqa: SLF001
         )  # noqa: RUF100, SLF001
         trimmed = dynamodb._stream_trimmed.get_scoped(account, region, table, 0)  # noqa: SLF001
-        delivered = max(0, min(found, default=trimmed) - trimmed)
+        delivered = max(0, min(positions, default=trimmed) - trimmed)
         del records[:delivered]
         dynamodb._stream_trimmed.set_scoped(account, region, table, trimmed + delivered)  # noqa: SLF001
 
@@ -231,8 +232,8 @@ def install() -> None:
     """
     lambda_svc._externalize_code_zip = lambda_svc._prune_orphan_code_blobs = lambda *_: None  # noqa: SLF001
     as_saved = persistence._json_object_hook  # noqa: SLF001
-    persistence._json_object_hook = lambda found: (  # noqa: SLF001
-        (BLOBS / found[BLOB]).read_bytes() if BLOB in found else as_saved(found)
+    persistence._json_object_hook = lambda document: (  # noqa: SLF001
+        (BLOBS / document[BLOB]).read_bytes() if BLOB in document else as_saved(document)
     )
     _with_streams(dynamodb.get_state, dynamodb.load_persisted_state)
     _with_messages_to_be_received(sqs.load_persisted_state)

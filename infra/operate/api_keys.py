@@ -219,7 +219,7 @@ def _create(keys: ApiKeys, parsed: argparse.Namespace) -> None:
 
 
 def _list(keys: ApiKeys, parsed: argparse.Namespace) -> None:
-    for key in sorted(keys.list(parsed.tenant), key=lambda each: (each.tenant, each.created_at)):
+    for key in sorted(keys.list(parsed.tenant), key=lambda key: (key.tenant, key.created_at)):
         until = "never expires"
         if key.expires_at is not None:
             until = f"expires {datetime.fromtimestamp(key.expires_at, UTC):%Y-%m-%d}"

@@ -62,15 +62,15 @@ def of_tables(dynamodb: Any, names: Mapping[str, str]) -> Manifest:
     return {output: rows(dynamodb, names[output]) for output in TABLES}
 
 
-def compared(kept: Rows, found: Rows) -> Comparison:
-    states = Counter(_state(kept.get(key), found.get(key)) for key in kept.keys() | found.keys())
+def compared(kept: Rows, now: Rows) -> Comparison:
+    states = Counter(_state(kept.get(key), now.get(key)) for key in kept.keys() | now.keys())
     return Comparison(states["same"], states["differs"], states["missing"], states["more"])
 
 
-def _state(kept: str | None, found: str | None) -> str:
-    if kept == found:
+def _state(kept: str | None, now: str | None) -> str:
+    if kept == now:
         return "same"
-    if found is None:
+    if now is None:
         return "missing"
     return "more" if kept is None else "differs"
 
@@ -84,8 +84,8 @@ def _ordered(value: Any) -> Any:
     """Return the value with sets in one order. DynamoDB returns their elements in any."""
     if isinstance(value, Mapping):
         return {
-            name: sorted(each) if name in ("SS", "NS", "BS") else _ordered(each)
-            for name, each in value.items()
+            name: sorted(elements) if name in ("SS", "NS", "BS") else _ordered(elements)
+            for name, elements in value.items()
         }
     return [_ordered(part) for part in value] if isinstance(value, list | tuple) else value
 

@@ -41,20 +41,20 @@ class Restore:
         Raises `SystemExit` if one of the tables can't be restored to it. Nothing was started then.
         """
         spans = {name: self._span(name) for name in self._names}
-        found = (wanted or min(latest for _, latest in spans.values())).replace(microsecond=0)
+        moment = (wanted or min(latest for _, latest in spans.values())).replace(microsecond=0)
         for name, (earliest, latest) in spans.items():
-            if wanted is not None and not earliest.replace(microsecond=0) <= found <= latest:
+            if wanted is not None and not earliest.replace(microsecond=0) <= moment <= latest:
                 raise SystemExit(
                     f"{name} can be restored from {earliest:%FT%TZ} to {latest:%FT%TZ}, not to "
-                    f"{found:%FT%TZ}."
+                    f"{moment:%FT%TZ}."
                 )
-        return found
+        return moment
 
     def _span(self, name: str) -> tuple[datetime, datetime]:
-        found = self._dynamodb.describe_continuous_backups(TableName=name)[
+        described = self._dynamodb.describe_continuous_backups(TableName=name)[
             "ContinuousBackupsDescription"
         ]
-        backups = found.get("PointInTimeRecoveryDescription", {})
+        backups = described.get("PointInTimeRecoveryDescription", {})
         if backups.get("PointInTimeRecoveryStatus") != "ENABLED":
             raise SystemExit(f"{name} has no backups: point-in-time recovery is off.")
         now = datetime.now(UTC)

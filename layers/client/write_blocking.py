@@ -38,7 +38,7 @@ def written(awaited: str) -> str:
 
 
 def _without_async(text: str) -> str:
-    names = {found[0]: found[1] for found in NAMES.finditer(text)}
+    names = {pair[0]: pair[1] for pair in NAMES.finditer(text)}
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "awaited", "text.py"), Path(folder, "blocking", "text.py")
         source.parent.mkdir()

@@ -15,10 +15,10 @@ GIVEN = Path(__file__).with_name("given")
 
 
 def test_every_page_runs_and_prints_what_it_shows() -> None:
-    for each in os.environ["GUIDES"].split():
-        page, _, os.environ["PALIMPSEST_URL"] = each.partition("=")
-        given = GIVEN / f"{environment_of(page)}.py"
-        run_python(page, runpy.run_path(str(given)) if given.exists() else {})
+    for page_and_url in os.environ["GUIDES"].split():
+        page, _, os.environ["PALIMPSEST_URL"] = page_and_url.partition("=")
+        setup = GIVEN / f"{environment_of(page)}.py"
+        run_python(page, runpy.run_path(str(setup)) if setup.exists() else {})
 
 
 if __name__ == "__main__":

@@ -77,8 +77,8 @@ def test_what_was_written_over_stays_in_the_history_and_recall_finds_a_file(
     sarah = Palimpsest().user(tool._owner.id)
     tool.call({"command": "create", "path": FILE, "file_text": "Sarah lives in Hamburg."})
     tool.call({"command": "str_replace", "path": FILE, "old_str": "Hamburg", "new_str": "Bremen"})
-    (found,) = sarah.memories()
-    assert [each["data"]["text"] for each in sarah.history(found["id"])] == [
+    (file,) = sarah.memories()
+    assert [version["data"]["text"] for version in sarah.history(file["id"])] == [
         "Sarah lives in Bremen.", "Sarah lives in Hamburg.",
     ]  # fmt: skip
     assert "Bremen" in sarah.recall("Where does Sarah live?")["memories"][0]["content"]

@@ -79,7 +79,7 @@ def test_what_was_said_in_a_transcript_is_remembered() -> None:
     asyncio.run(store(user).append(KEY, [said("I live in Hamburg.")]))
     (session,) = Palimpsest().user(user).sessions()
     Palimpsest().session(session["session_id"]).end().wait()
-    assert [each["content"] for each in Palimpsest().user(user).memories()] == [
+    assert [memory["content"] for memory in Palimpsest().user(user).memories()] == [
         "I live in Hamburg."
     ]
 

@@ -29,7 +29,7 @@ class Model(FakeMessagesListChatModel):
     failures: int = 0
 
     def bind_tools(self, tools: Sequence[Any], **_: Any) -> "Model":
-        self.tools = [each.name for each in tools]
+        self.tools = [tool.name for tool in tools]
         return self
 
     def _generate(self, messages: list[BaseMessage], *args: Any, **options: Any) -> Any:
@@ -37,14 +37,14 @@ class Model(FakeMessagesListChatModel):
         if self.failures:
             self.failures -= 1
             raise ConnectionError
-        said = super()._generate(messages, *args, **options)
-        reply = said.generations[0].message.model_copy(update={"id": uuid.uuid4().hex})
-        return said.model_copy(update={"generations": [ChatGeneration(message=reply)]})
+        result = super()._generate(messages, *args, **options)
+        reply = result.generations[0].message.model_copy(update={"id": uuid.uuid4().hex})
+        return result.model_copy(update={"generations": [ChatGeneration(message=reply)]})
 
 
 def model(*replies: str | AIMessage, failures: int = 0) -> Model:
-    said = [AIMessage(each) if isinstance(each, str) else each for each in replies]
-    return Model(responses=said, failures=failures)
+    messages = [AIMessage(reply) if isinstance(reply, str) else reply for reply in replies]
+    return Model(responses=messages, failures=failures)
 
 
 def calls(name: str, **arguments: Any) -> AIMessage:
@@ -67,8 +67,8 @@ def named(session: str) -> Any:
     return {"configurable": {"thread_id": session}}
 
 
-def asked(said: str) -> Any:
-    return {"messages": [HumanMessage(said)]}
+def asked(text: str) -> Any:
+    return {"messages": [HumanMessage(text)]}
 
 
 def test_two_sessions_and_a_tool_call(user: str) -> None:
@@ -89,14 +89,14 @@ def test_two_sessions_and_a_tool_call(user: str) -> None:
     sent = first.seen[-1]
     assert isinstance(sent[0], SystemMessage)
     assert sent[0].text.startswith("Be kind.")
-    assert [type(each) for each in sent[-3:]] == [HumanMessage, AIMessage, ToolMessage]
+    assert [type(message) for message in sent[-3:]] == [HumanMessage, AIMessage, ToolMessage]
     chat.end().wait()
 
     second = model("In Kiel.")
     agent = create_agent(second, [], middleware=[PalimpsestMiddleware(user=user)])
     agent.invoke(asked("Where do I live?"), named(f"{user}-friday"))
     (sent,) = second.seen
-    assert any("I live in Kiel." in each.text for each in sent)
+    assert any("I live in Kiel." in message.text for message in sent)
     assert sent[-1].text == "Where do I live?"
 
 
@@ -104,9 +104,9 @@ def test_the_agent_searches_the_users_memory_with_a_tool(user: str) -> None:
     Palimpsest().user(user).remember("Has a cat called Mia.")
     llm = model(calls("search_memory_tool", query="Is there a cat?"), "A cat.")
     agent = create_agent(llm, [], middleware=[PalimpsestMiddleware(user=user)])
-    found = agent.invoke(asked("Hello"), named(user))
+    state = agent.invoke(asked("Hello"), named(user))
     assert llm.tools == ["search_memory_tool"]
-    (result,) = (each for each in found["messages"] if isinstance(each, ToolMessage))
+    (result,) = (message for message in state["messages"] if isinstance(message, ToolMessage))
     assert "Mia" in result.text
     silent = create_agent(
         model("Hi."), [], middleware=[PalimpsestMiddleware(user=user, search=False)]
@@ -128,16 +128,16 @@ def test_a_call_of_the_model_that_is_repeated_stores_the_message_once(user: str)
 def test_an_agent_without_a_checkpointer_sends_its_transcript_and_a_new_process_goes_on(
     user: str,
 ) -> None:
-    said: list[Any] = []
+    messages: list[Any] = []
     for number in range(3):
         agent = create_agent(
             model(f"Answer {number}"), [], middleware=[PalimpsestMiddleware(user=user)]
         )
-        said = agent.invoke({"messages": [*said, HumanMessage(f"Question {number}")]}, named(user))[
-            "messages"
-        ]
+        messages = agent.invoke(
+            {"messages": [*messages, HumanMessage(f"Question {number}")]}, named(user)
+        )["messages"]
     rows = [row["content"] for row in Palimpsest().session(user).messages()]
-    assert rows == [f"{each} {n}" for n in range(3) for each in ("Question", "Answer")]
+    assert rows == [f"{speaker} {n}" for n in range(3) for speaker in ("Question", "Answer")]
 
 
 def test_asynchronous_agents_and_streams_remember_too(user: str) -> None:

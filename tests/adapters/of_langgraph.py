@@ -56,7 +56,7 @@ def test_what_was_put_over_stays_in_the_history(store: PalimpsestStore, user: st
     store.put((user,), "home", {"text": "Lives in Bremen."})
     sarah = Palimpsest().user(user)
     (now,) = sarah.memories()
-    assert [each["content"] for each in sarah.history(now["id"])] == [
+    assert [version["content"] for version in sarah.history(now["id"])] == [
         "Lives in Bremen.",
         "Lives in Hamburg.",
     ]
@@ -85,8 +85,8 @@ def test_items_are_listed_under_a_prefix_filtered_and_paged(
     ] == [3]
     assert len(store.search((user,), filter={"kind": "doc"})) == 5
     compared = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte")
-    found = [store.search((user, "docs"), filter={"number": {name: 2}}) for name in compared]
-    assert [sorted(item.value["number"] for item in items) for items in found] == [
+    results = [store.search((user, "docs"), filter={"number": {name: 2}}) for name in compared]
+    assert [sorted(item.value["number"] for item in items) for items in results] == [
         [2], [0, 1, 3, 4], [3, 4], [2, 3, 4], [0, 1], [0, 1, 2],
     ]  # fmt: skip
     first, second = (
@@ -115,8 +115,8 @@ def test_a_query_finds_by_words_with_scores_and_nothing_else(
     store.put((user, "m"), "pizza", {"text": "Sarah likes pizza with mushrooms."})
     store.put((user, "m"), "work", {"text": "Sarah works in Marketing."})
     store.put((user, "m"), "hidden", {"text": "Sarah hates pizza crust."}, index=False)
-    (found,) = store.search((user, "m"), query="Which pizza does Sarah like?", limit=1)
-    assert (found.key, (found.score or 0) > 0) == ("pizza", True)
+    (item,) = store.search((user, "m"), query="Which pizza does Sarah like?", limit=1)
+    assert (item.key, (item.score or 0) > 0) == ("pizza", True)
     assert "hidden" not in {item.key for item in store.search((user, "m"), query="pizza crust")}
 
 
@@ -163,8 +163,8 @@ def test_a_batch_and_the_asynchronous_calls_do_the_same(store: PalimpsestStore, 
             [PutOp((user,), "b", {"v": 2}), GetOp((user,), "a"), SearchOp((user,))]
         )
 
-    put, got, found = asyncio.run(go())
-    assert (put, got.value, len(found)) == (None, {"v": 1}, 2)
+    put, got, items = asyncio.run(go())
+    assert (put, got.value, len(items)) == (None, {"v": 1}, 2)
 
 
 def test_a_graph_remembers_across_threads(store: PalimpsestStore, user: str) -> None:

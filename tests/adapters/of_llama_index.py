@@ -34,8 +34,8 @@ def said(text: str, role: str = "user", **more: Any) -> ChatMessage:
 def test_what_answers_the_newest_message_is_in_the_block(user: str) -> None:
     Palimpsest().user(user).remember("Sarah lives in Hamburg.")
     block = PalimpsestMemoryBlock(user=user)
-    found = asyncio.run(block.aget([said("Where does Sarah live?")]))
-    assert re.fullmatch(r"- \d{4}-\d\d-\d\d: Sarah lives in Hamburg\.", found)
+    text = asyncio.run(block.aget([said("Where does Sarah live?")]))
+    assert re.fullmatch(r"- \d{4}-\d\d-\d\d: Sarah lives in Hamburg\.", text)
     assert asyncio.run(block.aget([])) == ""
 
 
@@ -50,7 +50,7 @@ def test_messages_that_are_put_are_stored_in_their_session_and_remembered(user: 
         "I live in Hamburg.",
         "Noted.",
     ]
-    assert [each["content"] for each in Palimpsest().user(user).memories()] == [
+    assert [memory["content"] for memory in Palimpsest().user(user).memories()] == [
         "I live in Hamburg."
     ]
 
@@ -140,12 +140,14 @@ def test_what_leaves_its_window_is_not_stored_again(user: str) -> None:
 
 
 def test_a_history_that_it_is_given_is_stored_once_however_often_it_is_set(user: str) -> None:
-    told = [said("I live in Hamburg."), said("Noted.", "assistant"), said("yes"), said("yes")]
-    memory = memory_of(user, "s", chat_history=told[:3])
-    assert [each.content for each in memory.get_all()] == [each.content for each in told[:3]]
-    memory.set(told)
-    memory.set(told[1:])
-    assert stored(user, "s") == [each.content for each in told]
+    history = [said("I live in Hamburg."), said("Noted.", "assistant"), said("yes"), said("yes")]
+    memory = memory_of(user, "s", chat_history=history[:3])
+    assert [message.content for message in memory.get_all()] == [
+        message.content for message in history[:3]
+    ]
+    memory.set(history)
+    memory.set(history[1:])
+    assert stored(user, "s") == [message.content for message in history]
 
 
 def test_what_answers_least_is_left_out_first(user: str) -> None:
@@ -194,7 +196,7 @@ def test_with_its_memories_in_the_user_message_a_prompt_begins_as_the_one_before
 
     def asked(text: str) -> list[str]:
         memory.put(said(text))
-        prompt = [str(each.content) for each in memory.get()]
+        prompt = [str(message.content) for message in memory.get()]
         memory.put(said("Noted.", "assistant"))
         return prompt
 

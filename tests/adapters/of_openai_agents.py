@@ -245,8 +245,8 @@ def test_a_runner_that_is_given_contexts_knows_its_user_at_once_and_never_passes
                 [{"role": "user", "content": f"Number {number}: " + "word " * 60}]
             )
         await Runner.run(agent, "What is the weather?", session=friday)
-        told, *_, newest = model.seen[-2]  # the question was asked, no tool was called yet
-        assert "Hamburg" in told["content"]
+        context, *_, newest = model.seen[-2]  # the question was asked, no tool was called yet
+        assert "Hamburg" in context["content"]
         assert newest["content"] == "What is the weather?"
         assert "Number 0" not in json.dumps(model.seen[-2])
         kinds = [item.get("type", "message") for item in (await friday.get_items())[-6:]]

@@ -57,8 +57,8 @@ def test_what_is_added_is_found_and_the_same_again_changes_nothing(user: str) ->
         await store.add("Sarah works in Marketing.")
         return await store.search("Where does Sarah live?", {"max_search_results": 1})
 
-    (found,) = asyncio.run(go())
-    assert (found.content, found.metadata["type"]) == ("Sarah lives in Hamburg.", "fact")
+    (memory,) = asyncio.run(go())
+    assert (memory.content, memory.metadata["type"]) == ("Sarah lives in Hamburg.", "fact")
     assert len(list(Palimpsest().user(user).memories())) == 2
 
 

@@ -35,15 +35,20 @@ def fill(table: str, scope: Scope, *, sessions: int, endpoint: str | None) -> li
 
     with ThreadPoolExecutor(WRITERS) as writers:
         list(writers.map(write, range(0, sessions, BATCH_WRITE)))
-    return [place.rpartition("#")[2] for place, _ in sorted(made, key=lambda each: each[0])]
+    return [
+        place.rpartition("#")[2]
+        for place, _ in sorted(made, key=lambda place_and_item: place_and_item[0])
+    ]
 
 
 def _made(scope: Scope, number: int) -> tuple[str, dict[str, Any]]:
     """A session's place in the list, and its item; users come in another order than numbers do."""
     session = scope.session(f"session-{number:06d}")
-    told = settings(
+    stored = settings(
         user=f"user-{number * 7919 % 99_991 // PER_USER:05d}",
         created_at=stamp(datetime.fromtimestamp(NOW + number, UTC)),
     )
-    place = session_listed_as(created_at=told.created_at, session=session.session)
-    return place, key(session.partition, items.SETTINGS) | items.settings_attributes(session, told)
+    place = session_listed_as(created_at=stored.created_at, session=session.session)
+    return place, key(session.partition, items.SETTINGS) | items.settings_attributes(
+        session, stored
+    )

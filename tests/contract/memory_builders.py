@@ -62,11 +62,15 @@ class Memory:
 
     def supersede(self, *chain: Record) -> None:
         """Put these versions of one topic, each in its turn."""
-        for one in chain:
-            topic = str(one.topic_key)
+        for version in chain:
+            topic = str(version.topic_key)
             before = self.memories.pointers(self.scope, [topic]).get(topic)
-            moved = replace(before, record=one.id, order=one.order) if before else pointer(one)
-            self.commit(one, pointers=(moved,))
+            moved = (
+                replace(before, record=version.id, order=version.order)
+                if before
+                else pointer(version)
+            )
+            self.commit(version, pointers=(moved,))
 
     def erase(self, **more: Any) -> None:
         epoch = self.memories.user(self.scope).epoch
@@ -75,4 +79,7 @@ class Memory:
         )
 
     def ids(self, *wanted: Record) -> list[str]:
-        return [found.id for found in self.memories.records(self.scope, [one.id for one in wanted])]
+        return [
+            record.id
+            for record in self.memories.records(self.scope, [record.id for record in wanted])
+        ]

@@ -30,23 +30,24 @@ class ListStore:
     def search_by_vector(
         self, user: str, vector: Vector, *, k: int
     ) -> Sequence[tuple[StoredMemory, float]]:
-        asked = unit(vector)
-        found = [
-            (memory, sum(map(mul, asked, unit(memory.embedding))))
+        question = unit(vector)
+        scored = [
+            (memory, sum(map(mul, question, unit(memory.embedding))))
             for memory in self.held[user].values()
-            if memory.embedding is not None and len(memory.embedding) == len(asked)
+            if memory.embedding is not None and len(memory.embedding) == len(question)
         ]
-        return sorted(found, key=lambda one: -one[1])[:k]
+        return sorted(scored, key=lambda pair: -pair[1])[:k]
 
     def search_by_keyword(self, user: str, text: str, *, k: int) -> Sequence[StoredMemory]:
-        asked = words(text)
+        query_words = words(text)
         shared = [
-            (len(asked & words(memory.content)), memory) for memory in self.held[user].values()
+            (len(query_words & words(memory.content)), memory)
+            for memory in self.held[user].values()
         ]
-        found = [one for one in shared if one[0] or not text]
-        return [memory for _, memory in sorted(found, key=lambda one: (-one[0], -one[1].said_at))][
-            :k
-        ]
+        matching = [pair for pair in shared if pair[0] or not text]
+        return [
+            memory for _, memory in sorted(matching, key=lambda pair: (-pair[0], -pair[1].said_at))
+        ][:k]
 
     def delete(self, user: str, memory_id: str) -> bool:
         return self.held[user].pop(memory_id, None) is not None

@@ -60,8 +60,8 @@ def vectors_table(dimension: int, endpoint: str | None = None) -> str:
     attributes = dict.fromkeys(("owner", *FILTERS), "S")
     name = _made("search-vectors", endpoint, attributes, VectorIndexes=[index])
     while any(
-        each["IndexStatus"] != "ACTIVE"
-        for each in _client(endpoint).describe_table(TableName=name)["Table"]["VectorIndexes"]
+        built["IndexStatus"] != "ACTIVE"
+        for built in _client(endpoint).describe_table(TableName=name)["Table"]["VectorIndexes"]
     ):
         time.sleep(0.05)
     return name

@@ -30,14 +30,14 @@ def client() -> str:
     )
     parts = [head]
     parts += [f"## {kind.__name__}\n\n{methods(kind)}" for kind in CLIENT]
-    rows = [(f"`{name}`", summary(each)) for name, each in exported(palimpsest_client)]
+    rows = [(f"`{name}`", summary(export)) for name, export in exported(palimpsest_client)]
     parts.append(f"## Exports of `palimpsest_client`\n\n{table(('name', 'meaning'), rows)}")
     return "\n".join(parts)
 
 
 def library() -> str:
     """Every method of `AgentMemory`, and what the library exports beside it."""
-    rows = [(f"`{name}`", summary(each)) for name, each in exported(palimpsest)]
+    rows = [(f"`{name}`", summary(export)) for name, export in exported(palimpsest)]
     return (
         f"# The library's methods\n\n{HEAD} [As a library](../library.md) shows how they are used."
         f"\n\n## AgentMemory\n\n`AgentMemory{shape(AgentMemory)}`\n\n{methods(AgentMemory)}"
@@ -50,7 +50,7 @@ def exported(module: Any) -> list[tuple[str, Any]]:
 
 
 def methods(kind: type) -> str:
-    rows = [(f"`{name}{shape(each)}`", summary(each)) for name, each in sorted(public(kind))]
+    rows = [(f"`{name}{shape(method)}`", summary(method)) for name, method in sorted(public(kind))]
     return table(("method", "meaning"), rows)
 
 
@@ -59,8 +59,8 @@ def public(kind: type) -> Iterator[tuple[str, Any]]:
     interface.
     """
     for name in dir(kind):
-        each = inspect.getattr_static(kind, name)
-        if not name.startswith("_") and callable(getattr(kind, name)) and inspect.getdoc(each):
+        attribute = inspect.getattr_static(kind, name)
+        if not name.startswith("_") and callable(getattr(kind, name)) and inspect.getdoc(attribute):
             yield name, getattr(kind, name)
 
 

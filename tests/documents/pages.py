@@ -82,13 +82,13 @@ def blocks_of(page: str) -> list[Block]:
     text = file.read_text(encoding="utf-8")
     return [
         Block(
-            f"{page}:{text.count(chr(10), 0, found.start()) + 1}",
-            found["language"],
-            found["title"] or "",
-            found["rest"].strip(),
-            found["text"],
+            f"{page}:{text.count(chr(10), 0, fence.start()) + 1}",
+            fence["language"],
+            fence["title"] or "",
+            fence["rest"].strip(),
+            fence["text"],
         )
-        for found in FENCE.finditer(text)
+        for fence in FENCE.finditer(text)
     ]
 
 
@@ -105,8 +105,8 @@ def ids_of(page: str, kind: str) -> set[str]:
     if page in IN_PROCESS:
         return set()
     run = "\n".join(block.text for block in blocks_of(page) if block.language in RUN)
-    found = IDS[kind].findall(run)
-    return {name for groups in found for name in groups if name} - ROUTES
+    matches = IDS[kind].findall(run)
+    return {name for groups in matches for name in groups if name} - ROUTES
 
 
 def environment_of(page: str) -> str | None:
@@ -129,8 +129,8 @@ def to_run(language: str) -> list[str]:
 
 def with_answers(page: str, language: str) -> Iterator[tuple[Block, Block | None]]:
     """Each block of a language, and the answer that is shown behind it."""
-    found = blocks_of(page)
-    for block, after in zip(found, [*found[1:], None], strict=True):
+    blocks = blocks_of(page)
+    for block, after in zip(blocks, [*blocks[1:], None], strict=True):
         if block.language == language and block.title != ANSWER:
             yield block, after if after and after.title == ANSWER else None
 
@@ -140,34 +140,38 @@ def run_python(page: str, names: dict[str, Any]) -> None:
     raises, and AssertionError where it prints something else than the page shows.
     """
     for block, answer in with_answers(page, "python"):
-        said = io.StringIO()
-        with contextlib.redirect_stdout(said):
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
             exec(compile(block.text, block.place, "exec"), names)  # noqa: S102 - our own document
-        compare(said.getvalue(), answer)
+        compare(output.getvalue(), answer)
 
 
-def compare(said: str, answer: Block | None) -> None:
+def compare(output: str, answer: Block | None) -> None:
     """Raises AssertionError unless it was said what the page shows."""
     if answer is None:
         return
     if answer.language == "json":
-        assert _holds(json.loads(said), json.loads(answer.text)), f"{answer.place}: {said}"
+        assert _holds(json.loads(output), json.loads(answer.text)), f"{answer.place}: {output}"
     else:
         shown = re.escape(answer.text.strip()).replace("…", ".*")
-        assert re.fullmatch(shown, said.strip(), re.DOTALL), f"{answer.place}: {said}"
+        assert re.fullmatch(shown, output.strip(), re.DOTALL), f"{answer.place}: {output}"
 
 
-def _holds(said: Any, shown: Any) -> bool:
+def _holds(answer: Any, shown: Any) -> bool:
     """Whether what was said has every field that is shown, and lists of the same length."""
     if shown == "…":
         return True
     if isinstance(shown, dict):
-        return isinstance(said, dict) and all(
-            name in said and _holds(said[name], each) for name, each in shown.items()
+        return isinstance(answer, dict) and all(
+            name in answer and _holds(answer[name], field) for name, field in shown.items()
         )
     if isinstance(shown, list):
-        return isinstance(said, list) and len(said) == len(shown) and all(map(_holds, said, shown))
-    return bool(said == shown)
+        return (
+            isinstance(answer, list)
+            and len(answer) == len(shown)
+            and all(map(_holds, answer, shown))
+        )
+    return bool(answer == shown)
 
 
 def unknown(blocks: Iterable[Block]) -> list[str]:

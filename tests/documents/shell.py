@@ -56,9 +56,9 @@ def run(page: str, folder: Path, **environment: str) -> list[list[str]]:
     with command_line() as url:
         _put(programs / "palimpsest", ASKS_HERE.format(url=url))
         for block, answer in with_answers(page, "sh"):
-            said = _said(block, folder, {**os.environ, **environment, "PATH": path})
-            compare(said, answer)
-            assert answer or "urn:palimpsest:problem" not in said, f"{block.place}: {said}"
+            output = _said(block, folder, {**os.environ, **environment, "PATH": path})
+            compare(output, answer)
+            assert answer or "urn:palimpsest:problem" not in output, f"{block.place}: {output}"
     return (
         [line.split("\0")[:-1] for line in calls.read_text().splitlines()] if calls.exists() else []
     )
@@ -72,8 +72,8 @@ def command_line() -> Iterator[str]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            said = self.rfile.read(int(self.headers["Content-Length"])).decode()
-            result = CliRunner().invoke(app, said.split("\0")[:-1])
+            command = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            result = CliRunner().invoke(app, command.split("\0")[:-1])
             respond(
                 self,
                 200 if result.exit_code == 0 else 500,
@@ -125,7 +125,7 @@ def _aws(call: list[str]) -> bool:
         "--region",
         "--profile",
     }
-    return {each for each in rest if each.startswith("--")} <= there
+    return {option for option in rest if option.startswith("--")} <= there
 
 
 def _dashed(name: str) -> str:
@@ -143,15 +143,15 @@ def _cdk(call: list[str]) -> bool:
     for reads in (partial(config.stage_named, "prod"), config.choices):
         with contextlib.suppress(SystemExit):  # a token's issuer is missing
             reads(context)
-    given = {each.partition("=")[0] for flag, each in pairwise(call) if flag == "-c"}
+    given = {option.partition("=")[0] for flag, option in pairwise(call) if flag == "-c"}
     return call[0] in CDK and given <= read
 
 
 def _make(call: list[str]) -> bool:
     """Targets of the Makefile, and arguments that the program behind the target has."""
-    targets = [each for each in call if "=" not in each]
+    targets = [word for word in call if "=" not in word]
     there = set(re.findall(r"^([a-z0-9-]+):.*##", MAKEFILE, re.MULTILINE))
-    variables = dict(each.split("=", 1) for each in call if "=" in each)
+    variables = dict(word.split("=", 1) for word in call if "=" in word)
     flags = set(re.findall(r"(?<!\S)--[a-z-]+", variables.get("ARGS", "")))
     set_here = set(re.findall(r"^([A-Z]+) \?=", MAKEFILE, re.MULTILINE))
     return (
@@ -167,16 +167,16 @@ def _flags(target: str, variables: dict[str, str]) -> set[str]:
     """
     program = re.search(rf"^{target}:.*\n\t@\$\(PYTHON\) -m (\S+)", MAKEFILE, re.MULTILINE)
     assert program, f"make {target} takes no ARGS"
-    command = [each for each in variables["ARGS"].split()[:1] if not each.startswith("-")]
+    command = [word for word in variables["ARGS"].split()[:1] if not word.startswith("-")]
     return set(re.findall(r"--[a-z-]+", _help(program[1], *command)))
 
 
 @cache
 def _help(module: str, *command: str) -> str:
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.suppress(SystemExit):
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.suppress(SystemExit):
         importlib.import_module(module).main([*command, "--help"])
-    return said.getvalue()
+    return output.getvalue()
 
 
 def _npm(call: list[str]) -> bool:
@@ -192,7 +192,7 @@ def _npm(call: list[str]) -> bool:
     }
     there |= {"aws-cdk", "@types/node"}
     packages = [
-        each.partition("@")[0] if each[0] != "@" else each for each in call if each[0] != "-"
+        word.partition("@")[0] if word[0] != "@" else word for word in call if word[0] != "-"
     ]
     return packages[0] in {"install", *there} and (
         packages[0] != "install" or set(packages[1:]) <= there
@@ -202,7 +202,7 @@ def _npm(call: list[str]) -> bool:
 def _pip(call: list[str]) -> bool:
     """The packages of this project, with extras that they have, or what is published."""
     return call[0] == "install" and all(
-        map(_is_there, (each for each in call[1:] if each[0] != "-"))
+        map(_is_there, (word for word in call[1:] if word[0] != "-"))
     )
 
 
@@ -229,9 +229,12 @@ KNOWN: dict[str, Callable[[list[str]], bool]] = {
 
 def files() -> Iterator[tuple[str, str]]:
     """What the reader of a page has at hand: names and contents of files."""
-    said = [{"role": "user", "content": "I own a dog."}, {"role": "assistant", "content": "Noted."}]
-    yield "chats.jsonl", json.dumps({"session_id": "nora-old", "messages": said})
-    yield "old-chats.jsonl", json.dumps({"session_id": "ivan-old", "messages": said})
+    messages = [
+        {"role": "user", "content": "I own a dog."},
+        {"role": "assistant", "content": "Noted."},
+    ]
+    yield "chats.jsonl", json.dumps({"session_id": "nora-old", "messages": messages})
+    yield "old-chats.jsonl", json.dumps({"session_id": "ivan-old", "messages": messages})
     mem0 = {
         "id": "1",
         "memory": "Moritz lives in Hamburg.",

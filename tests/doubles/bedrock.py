@@ -105,9 +105,9 @@ class BedrockApi(OpenAIApi):
             verify_signature(handler, body)
             name, parameters = understood(handler, body)
             self.invoked.append((name, parameters))
-            said, tokens = ANSWERS[name](parameters)
+            answer, tokens = ANSWERS[name](parameters)
             is_right = step.body is None and step.status < 400
-            answered = replace(step, body=json.dumps(said).encode()) if is_right else step
+            answered = replace(step, body=json.dumps(answer).encode()) if is_right else step
             answered = replace(answered, headers={"X-Amzn-Bedrock-Input-Token-Count": str(tokens)})
             super()._play(handler, answered, request)
         except Refused as refusal:
@@ -132,13 +132,13 @@ def verify_token(authorization: str, *, now: float | None = None) -> None:
     if kind != "Bearer" or not token.startswith(prefix):
         raise Refused(403, "invalid_api_key", "no token of Bedrock")
     url = f"https://{base64.b64decode(token.removeprefix(prefix), validate=True).decode()}"
-    given = dict(parse_qsl(urlsplit(url).query, keep_blank_values=True))
-    if urlsplit(url).netloc != TOKEN_HOST or given.get("Action") != "CallWithBearerToken":
+    fields = dict(parse_qsl(urlsplit(url).query, keep_blank_values=True))
+    if urlsplit(url).netloc != TOKEN_HOST or fields.get("Action") != "CallWithBearerToken":
         raise Refused(403, "invalid_api_key", "a token for something else")
-    if given.get("Version") != "1":
+    if fields.get("Version") != "1":
         raise Refused(403, "invalid_api_key", "a token of another version")
-    signed_at = timegm(time.strptime(given["X-Amz-Date"], "%Y%m%dT%H%M%SZ"))
-    lasts = int(given["X-Amz-Expires"])
+    signed_at = timegm(time.strptime(fields["X-Amz-Date"], "%Y%m%dT%H%M%SZ"))
+    lasts = int(fields["X-Amz-Expires"])
     if not 0 < lasts <= HOURS or (now or time.time()) >= signed_at + lasts:
         raise Refused(403, "invalid_api_key", "the token has ended")
     query = urlsplit(url).query.removesuffix("&Version=1")
@@ -148,12 +148,12 @@ def verify_token(authorization: str, *, now: float | None = None) -> None:
         query=query,
         headers={"host": TOKEN_HOST},
         body_hash=EMPTY,
-        signed_at=given["X-Amz-Date"],
+        signed_at=fields["X-Amz-Date"],
         region=REGION,
         service="bedrock",
     )
-    _check_credential(given["X-Amz-Credential"], given.get("X-Amz-Security-Token"))
-    if given["X-Amz-Signature"] != signature(signed, KNOWN.secret):
+    _check_credential(fields["X-Amz-Credential"], fields.get("X-Amz-Security-Token"))
+    if fields["X-Amz-Signature"] != signature(signed, KNOWN.secret):
         raise Refused(403, "invalid_api_key", "the token's signature is wrong")
 
 
@@ -219,14 +219,14 @@ def _parameters(
     assert shape is not None
     payload = shape.serialization.get("payload")
     told_headers = {name.lower(): value for name, value in headers.items()}
-    found: dict[str, Any] = {payload: body} if payload else json.loads(body)
+    parameters: dict[str, Any] = {payload: body} if payload else json.loads(body)
     for name, member in shape.members.items():
-        told = member.serialization
-        if told.get("location") == "uri":
-            found[name] = unquote(named[told["name"]])
-        elif told.get("location") == "header" and told["name"].lower() in told_headers:
-            found[name] = told_headers[told["name"].lower()]
-    return found
+        place = member.serialization
+        if place.get("location") == "uri":
+            parameters[name] = unquote(named[place["name"]])
+        elif place.get("location") == "header" and place["name"].lower() in told_headers:
+            parameters[name] = told_headers[place["name"].lower()]
+    return parameters
 
 
 def _check_parameters(
@@ -244,51 +244,51 @@ def _check_parameters(
 
 
 def _invoke(parameters: Mapping[str, Any]) -> tuple[Any, int]:
-    asked = json.loads(parameters["body"])
-    return MODELS[parameters["modelId"]](asked)
+    request = json.loads(parameters["body"])
+    return MODELS[parameters["modelId"]](request)
 
 
-def _titan(asked: Mapping[str, Any]) -> tuple[Any, int]:
+def _titan(request: Mapping[str, Any]) -> tuple[Any, int]:
     """Answer as the model's page says (model-parameters-titan-embed-text in Bedrock's guide)."""
-    _check_body(asked, required={"inputText"}, optional={"dimensions", "normalize"})
-    text, dimension = asked["inputText"], asked.get("dimensions", 1_024)
+    _check_body(request, required={"inputText"}, optional={"dimensions", "normalize"})
+    text, dimension = request["inputText"], request.get("dimensions", 1_024)
     if not 1 <= len(text) <= 50_000 or dimension not in (256, 512, 1_024):
         raise Refused(400, "ValidationException", "a text or dimension that Titan does not take")
     return {"embedding": vector_of(text, dimension), "inputTextTokenCount": 7}, 7
 
 
-def _cohere(asked: Mapping[str, Any]) -> tuple[Any, int]:
+def _cohere(request: Mapping[str, Any]) -> tuple[Any, int]:
     """Answer as the model's page says (model-parameters-embed-v3 in Bedrock's guide)."""
-    _check_body(asked, required={"texts", "input_type"}, optional={"truncate"})
-    texts = asked["texts"]
+    _check_body(request, required={"texts", "input_type"}, optional={"truncate"})
+    texts = request["texts"]
     if not 1 <= len(texts) <= 96 or max(map(len, texts)) > 2_048 or not all(texts):
         raise Refused(400, "ValidationException", "texts that Cohere does not take")
-    if asked["input_type"] not in ("search_document", "search_query"):
+    if request["input_type"] not in ("search_document", "search_query"):
         raise Refused(400, "ValidationException", "no such input_type")
-    kind = asked["input_type"] if asked["input_type"] == "search_query" else ""
+    kind = request["input_type"] if request["input_type"] == "search_query" else ""
     vectors = [vector_of(f"{kind}{text}", 1_024) for text in texts]
-    said = {"id": "1", "response_type": "embeddings_floats", "embeddings": vectors}
-    return {**said, "texts": texts}, 7 * len(texts)
+    answer = {"id": "1", "response_type": "embeddings_floats", "embeddings": vectors}
+    return {**answer, "texts": texts}, 7 * len(texts)
 
 
-def _check_body(asked: Mapping[str, Any], *, required: set[str], optional: set[str]) -> None:
-    if not required <= set(asked) <= required | optional:
-        raise Refused(400, "ValidationException", f"malformed body: {sorted(asked)}")
+def _check_body(request: Mapping[str, Any], *, required: set[str], optional: set[str]) -> None:
+    if not required <= set(request) <= required | optional:
+        raise Refused(400, "ValidationException", f"malformed body: {sorted(request)}")
 
 
 def _rerank(parameters: Mapping[str, Any]) -> tuple[Any, int]:
     """Scores are the share of the question's words that a text has. The best come first."""
-    told = parameters["rerankingConfiguration"]["bedrockRerankingConfiguration"]
-    arn = told["modelConfiguration"]["modelArn"]
+    configuration = parameters["rerankingConfiguration"]["bedrockRerankingConfiguration"]
+    arn = configuration["modelConfiguration"]["modelArn"]
     if arn not in (f"arn:aws:bedrock:{REGION}::foundation-model/{name}" for name in RERANKERS):
         raise Refused(400, "ValidationException", f"no reranker is {arn}")
     words = _words(parameters["queries"][0]["textQuery"]["text"])
     scores = [
-        len(words & _words(each["inlineDocumentSource"]["textDocument"]["text"])) / len(words)
-        for each in parameters["sources"]
+        len(words & _words(source["inlineDocumentSource"]["textDocument"]["text"])) / len(words)
+        for source in parameters["sources"]
     ]
     order = sorted(range(len(scores)), key=lambda place: (-scores[place], place))
-    best = order[: told.get("numberOfResults", len(order))]
+    best = order[: configuration.get("numberOfResults", len(order))]
     return {"results": [{"index": at, "relevanceScore": scores[at]} for at in best]}, 0
 
 

@@ -21,13 +21,13 @@ Finds = Callable[[Chunk], Iterable[Finding]]
 
 def stated(chunk: Chunk) -> list[Finding]:
     """What messages say by the form `fact[topic]: content`, one finding each line."""
-    found = []
+    findings = []
     for message in chunk.messages:
         for kind, topic, content in _STATEMENT.findall(text_of(message.chat)):
-            found.append(
+            findings.append(
                 Finding(kind, content, (message.seq,), content, topic=topic or None, importance=0.8)
             )
-    return found
+    return findings
 
 
 @dataclass

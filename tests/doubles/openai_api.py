@@ -137,8 +137,8 @@ class OpenAIApi(HttpDouble):
             handler.wfile.write(body[start : start + size])
 
     def _right(self, step: Step, request: dict[str, Any], is_stream: bool) -> bytes:  # noqa: FBT001
-        said = self._body(step, request)
-        return _streamed(said) if is_stream else json.dumps(said).encode()
+        body = self._body(step, request)
+        return _streamed(body) if is_stream else json.dumps(body).encode()
 
     def _body(self, step: Step, request: dict[str, Any]) -> dict[str, Any]:
         if step.status >= 400:
@@ -149,8 +149,10 @@ class OpenAIApi(HttpDouble):
                 "code": step.code,
             }
             return {"error": error}
-        said = step.content if step.content is not None else self.answer(request)
-        message = said if isinstance(said, dict) else {"content": None if step.refusal else said}
+        content = step.content if step.content is not None else self.answer(request)
+        message = (
+            content if isinstance(content, dict) else {"content": None if step.refusal else content}
+        )
         message = {"role": "assistant", "refusal": step.refusal, **message}
         choice = {"index": 0, "finish_reason": step.finish, "logprobs": None, "message": message}
         usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
@@ -173,11 +175,11 @@ def _streamed(answer: dict[str, Any]) -> bytes:
         {
             **answer,
             "object": "chat.completion.chunk",
-            "choices": [{"index": 0, "delta": each, "finish_reason": ended}],
+            "choices": [{"index": 0, "delta": delta, "finish_reason": ended}],
         }
-        for each, ended in deltas
+        for delta, ended in deltas
     ]
-    return "".join(f"data: {each}\n\n" for each in (*map(json.dumps, chunks), "[DONE]")).encode()
+    return "".join(f"data: {event}\n\n" for event in (*map(json.dumps, chunks), "[DONE]")).encode()
 
 
 def _head(handler: BaseHTTPRequestHandler, step: Step, length: int, *, kind: str) -> None:

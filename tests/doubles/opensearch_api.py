@@ -60,15 +60,15 @@ class OpenSearchApi(HttpDouble):
             def handle_any(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 headers = {name.lower(): value for name, value in self.headers.items()}
-                said = outer._say(Request(self.command, self.path, headers, body))
-                outer._closing.wait(said.delay)
+                answer = outer._say(Request(self.command, self.path, headers, body))
+                outer._closing.wait(answer.delay)
                 data = (
-                    said.body
-                    if isinstance(said.body, bytes)
-                    else json.dumps(said.body or {}).encode()
+                    answer.body
+                    if isinstance(answer.body, bytes)
+                    else json.dumps(answer.body or {}).encode()
                 )
                 try:
-                    self.send_response(said.status)
+                    self.send_response(answer.status)
                     self.send_header("Content-Type", "application/json")
                     self.send_header("Content-Length", str(len(data)))
                     self.end_headers()
@@ -87,10 +87,12 @@ class OpenSearchApi(HttpDouble):
         with self._lock:
             before = len(self.asked(_last(request.path)))
             self.requests.append(request)
-        said = self.says[_last(request.path)]
-        if isinstance(said, Said):
-            return said
-        return Said(body=said) if isinstance(said, dict) else said[min(before, len(said) - 1)]
+        answer = self.says[_last(request.path)]
+        if isinstance(answer, Said):
+            return answer
+        return (
+            Said(body=answer) if isinstance(answer, dict) else answer[min(before, len(answer) - 1)]
+        )
 
 
 def _last(path: str) -> str:

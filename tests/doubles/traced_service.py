@@ -49,16 +49,16 @@ class Streams:
         return str(self._client.get_shard_iterator(StreamArn=arn, **first)["ShardIterator"])
 
     def deliver(self) -> bool:
-        found = False
+        has_records = False
         for table, place in self._places.items():
             answer = self._client.get_records(ShardIterator=place)
             self._places[table] = answer.get("NextShardIterator", place)
-            records = [json.loads(json.dumps(one, default=str)) for one in answer["Records"]]
+            records = [json.loads(json.dumps(record, default=str)) for record in answer["Records"]]
             wanted = [record for record in records if _is_forwarded(record)]
             if wanted:
                 self._deliver(wanted)
-                found = True
-        return found
+                has_records = True
+        return has_records
 
     def _deliver(self, records: list[dict[str, Any]]) -> None:
         self._batches += 1
@@ -105,25 +105,25 @@ class Queues:
         self._received = self.again = 0
 
     def deliver(self) -> bool:
-        found = False
+        has_messages = False
         for name, url in self._queues.items():
-            asked = {"MaxNumberOfMessages": 10 if name == "embed" else 1}
-            told = self._sqs.receive_message(
+            limits = {"MaxNumberOfMessages": 10 if name == "embed" else 1}
+            received = self._sqs.receive_message(
                 QueueUrl=url, MessageAttributeNames=["All"],
-                AttributeNames=["ApproximateReceiveCount"], **asked,
+                AttributeNames=["ApproximateReceiveCount"], **limits,
             )  # fmt: skip
-            if messages := told.get("Messages", []):
+            if messages := received.get("Messages", []):
                 self._deliver(name, url, messages)
-                found = True
-        return found
+                has_messages = True
+        return has_messages
 
     def _deliver(self, name: str, url: str, messages: Sequence[Mapping[str, Any]]) -> None:
         self._received += 1
-        given = {"Records": [sqs_record(message) for message in messages]}
-        answer = self._handlers[name](given, LambdaContext())
-        failed = {each["itemIdentifier"] for each in answer["batchItemFailures"]}
+        event_of_batch = {"Records": [sqs_record(message) for message in messages]}
+        answer = self._handlers[name](event_of_batch, LambdaContext())
+        failed = {failure["itemIdentifier"] for failure in answer["batchItemFailures"]}
         if not failed and self._received % 4 == 0:
-            self._handlers[name](given, LambdaContext())
+            self._handlers[name](event_of_batch, LambdaContext())
             self.again += 1
         for message in messages:
             receipt = {"QueueUrl": url, "ReceiptHandle": message["ReceiptHandle"]}
@@ -137,8 +137,8 @@ class Queues:
 def sqs_record(message: Mapping[str, Any]) -> dict[str, Any]:
     """A received message as Lambda gives it to a function."""
     attributes = {
-        name: {"stringValue": each["StringValue"], "dataType": each["DataType"]}
-        for name, each in message.get("MessageAttributes", {}).items()
+        name: {"stringValue": attribute["StringValue"], "dataType": attribute["DataType"]}
+        for name, attribute in message.get("MessageAttributes", {}).items()
     }
     return {
         "messageId": message["MessageId"],
@@ -155,15 +155,15 @@ def event(method: str, path: str, body: Mapping[str, Any], **headers: str) -> di
     return http_event(method, path, json.dumps(body), headers=headers, authorizer=authorizer)
 
 
-def talk(told: Mapping[str, Any]) -> Mapping[str, Any]:
+def talk(task: Mapping[str, Any]) -> Mapping[str, Any]:
     exporter = InMemorySpanExporter()
     tracing.use(OpenTelemetryTracer(exporter, service="palimpsest"))
     with contextlib.redirect_stdout(io.StringIO()):
         handlers = {
             name: importlib.import_module(f"functions.{name}.handler").handler for name in FUNCTIONS
         }
-        streams = Streams(told["tables"], handlers["dispatch"])
-        queues = Queues(told["queues"], handlers)
+        streams = Streams(task["tables"], handlers["dispatch"])
+        queues = Queues(task["queues"], handlers)
 
         def call(function: str, method: str, path: str, body: Any, **headers: str) -> Any:
             answer = handlers[function](event(method, path, body, **headers), LambdaContext())
@@ -179,7 +179,7 @@ def talk(told: Mapping[str, Any]) -> Mapping[str, Any]:
         memory = {"strategy": "summarize", "max_tokens": 300, "extract": "auto"}
         begun = {"session_id": SESSION, "user_id": USER, "memory": memory}
         call("sessions", "POST", "/v1/sessions", begun)
-        for number, append in enumerate(told["appends"]):
+        for number, append in enumerate(task["appends"]):
             path = f"/v1/sessions/{SESSION}/messages"
             body = {"messages": [{"role": append["role"], "content": append["text"]}]}
             headers = {"traceparent": append["traceparent"], "idempotency-key": f"key-{number}"}
@@ -188,13 +188,13 @@ def talk(told: Mapping[str, Any]) -> Mapping[str, Any]:
             if number % 3 == 2:  # several appends share a batch
                 settle()
         settle()
-        asked = {"traceparent": told["recall"]}
+        headers_of_recall = {"traceparent": task["recall"]}
         call(
             "memories",
             "POST",
             f"/v1/users/{USER}/recall",
             {"query": "Where is the violin?"},
-            **asked,
+            **headers_of_recall,
         )
     spans = [json.loads(span.to_json(indent=None)) for span in exporter.get_finished_spans()]
     return {"spans": spans, "again": queues.again, "failures": streams.failures}

@@ -34,13 +34,13 @@ def attack(aws: str, *, role: str, parameter: str, marker: Path) -> dict[str, st
         packed.writestr("index.py", CODE.format(marker=str(marker)))
     code = base64.b64encode(archive.getvalue()).decode()
     task = {"aws": aws, "role": role, "code": code, "parameter": parameter, "name": FUNCTION}
-    with _serving(task) as (url, found), chromium.showing(url):
-        return found.get(timeout=PATIENCE)
+    with _serving(task) as (url, seen), chromium.showing(url):
+        return seen.get(timeout=PATIENCE)
 
 
 @contextlib.contextmanager
 def _serving(task: Mapping[str, str]) -> Iterator[tuple[str, "queue.Queue[dict[str, str]]"]]:
-    found: queue.Queue[dict[str, str]] = queue.Queue()
+    seen: queue.Queue[dict[str, str]] = queue.Queue()
     files = {
         "/": (PAGE, "text/html"),
         "/attack.js": (SCRIPT.read_bytes(), "text/javascript"),
@@ -52,7 +52,7 @@ def _serving(task: Mapping[str, str]) -> Iterator[tuple[str, "queue.Queue[dict[s
             self._answer(*files.get(self.path, (b"", "text/plain")))
 
         def do_POST(self) -> None:
-            found.put(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            seen.put(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
             self._answer(b"", "text/plain")
 
         def _answer(self, body: bytes, kind: str) -> None:
@@ -68,6 +68,6 @@ def _serving(task: Mapping[str, str]) -> Iterator[tuple[str, "queue.Queue[dict[s
     with http.server.ThreadingHTTPServer((HOST, 0), Site) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
-            yield f"http://localhost:{server.server_port}/", found
+            yield f"http://localhost:{server.server_port}/", seen
         finally:
             server.shutdown()

@@ -62,7 +62,7 @@ def running(
 ) -> Iterator[Emulated]:
     """The function with those layers' `python` folders and variables."""
     port, task = free_port(), paths.FUNCTIONS / function
-    told = {
+    variables = {
         "PATH": os.environ["PATH"], "LAMBDA_TASK_ROOT": str(task),
         "PYTHONPATH": os.pathsep.join(map(str, [task, *layers])),
         "AWS_LAMBDA_FUNCTION_NAME": function,
@@ -85,7 +85,7 @@ def running(
         CLIENT,
         "handler.handler",
     ]
-    process = subprocess.Popen(command, env=told, cwd=task, stdout=sys.stderr)
+    process = subprocess.Popen(command, env=variables, cwd=task, stdout=sys.stderr)
     try:
         wait_until_listening(port, process=process)
         yield Emulated(port)

@@ -82,13 +82,13 @@ class Client:
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
         place = urlsplit(self.url)
-        told = {"Authorization": f"Bearer {self.key}"} if self.key else {}
-        told |= {"Content-Type": "application/json", **(headers or {})}
+        sent = {"Authorization": f"Bearer {self.key}"} if self.key else {}
+        sent |= {"Content-Type": "application/json", **(headers or {})}
         data = raw if raw is not None or body is None else json.dumps(body).encode()
         connection = http.client.HTTPConnection(place.netloc, timeout=PATIENCE)
         try:
-            asked = f"{place.path}{path}?{urlencode(query)}" if query else f"{place.path}{path}"
-            connection.request(method, asked, data, told)
+            target = f"{place.path}{path}?{urlencode(query)}" if query else f"{place.path}{path}"
+            connection.request(method, target, data, sent)
             answer = connection.getresponse()
             named = {name.lower(): value for name, value in answer.getheaders()}
             text = answer.read().decode()
@@ -121,10 +121,10 @@ class Client:
         answers = []
         for number in range(first, first + turns):
             question = f"Question {number} about {about}: what does the staff handbook say, and where does it say so?"
-            told = f"Answer {number} about {about}: it is allowed, with your manager's approval; see section {number}."
+            reply = f"Answer {number} about {about}: it is allowed, with your manager's approval; see section {number}."
             messages = [
                 {"role": "user", "content": question},
-                {"role": "assistant", "content": told},
+                {"role": "assistant", "content": reply},
             ]
             body = {"user_id": "sarah", "messages": messages}
             answer = self("POST", f"/v1/sessions/{session}/messages", body)
@@ -146,16 +146,16 @@ class Client:
 
     def job(self, job_id: str) -> Any:
         """The job when it has ended."""
-        found: list[Any] = []
+        answers: list[Any] = []
 
         def has_ended() -> bool:
             answer = self("GET", f"/v1/jobs/{job_id}", query={"wait": WAIT})
             assert answer.status == 200, answer.text
-            found.append(answer.json)
-            return found[-1]["state"] in ("done", "failed")
+            answers.append(answer.json)
+            return answers[-1]["state"] in ("done", "failed")
 
         eventually(has_ended)
-        return found[-1]
+        return answers[-1]
 
     def ended(self, answer: Answer) -> Any:
         """The job that a call with `wait` began: as it was answered, or later where a busy machine
@@ -168,20 +168,20 @@ class Client:
         state: str = self("GET", f"/v1/jobs/{job_id}").json["state"]
         return state
 
-    def whole(self, path: str, asked: Mapping[str, object], *, but: Collection[str] = ()) -> Any:
+    def whole(self, path: str, body: Mapping[str, object], *, but: Collection[str] = ()) -> Any:
         """A context or recall that misses nothing, `but` for these: what takes too long on a busy
         machine is left out, and is there when one asks again.
         """
-        found: list[Any] = []
+        answers: list[Any] = []
 
         def is_whole() -> bool:
-            answer = self("POST", path, asked)
+            answer = self("POST", path, body)
             assert answer.status == HTTPStatus.OK
-            found.append(answer.json)
-            return set(found[-1]["degraded"]) <= set(but)
+            answers.append(answer.json)
+            return set(answers[-1]["degraded"]) <= set(but)
 
         eventually(is_whole)
-        return found[-1]
+        return answers[-1]
 
     def session(self, session: str) -> Any:
         return self("GET", f"/v1/sessions/{session}").json
@@ -217,10 +217,10 @@ class Stack:
 
     def start(self, **environment: str) -> None:
         """Bring it up, or up to date."""
-        told = {"OPENAI_BASE_URL": self.openai_url, **environment}
-        self.run("infra.local", "start", "--port", str(self.port), environment=told)
-        said = json.loads((self.folder / "endpoint.json").read_text())
-        self.url, self.key = said["url"], said["api_key"]
+        variables = {"OPENAI_BASE_URL": self.openai_url, **environment}
+        self.run("infra.local", "start", "--port", str(self.port), environment=variables)
+        endpoint = json.loads((self.folder / "endpoint.json").read_text())
+        self.url, self.key = endpoint["url"], endpoint["api_key"]
         for known in ("place", "keys"):  # a local AWS that was started again has another access key
             self.__dict__.pop(known, None)
 
@@ -240,9 +240,9 @@ class Stack:
         self, module: str, *arguments: str, environment: Mapping[str, str] | None = None
     ) -> str:
         """The output of one of the project's commands on this stack."""
-        told = os.environ | {"PALIMPSEST_LOCAL_DIR": str(self.folder), **(environment or {})}
+        variables = os.environ | {"PALIMPSEST_LOCAL_DIR": str(self.folder), **(environment or {})}
         done = subprocess.run(
-            [sys.executable, "-m", module, *arguments], env=told, cwd=paths.PROJECT, check=False,
+            [sys.executable, "-m", module, *arguments], env=variables, cwd=paths.PROJECT, check=False,
             capture_output=True, text=True, timeout=PATIENCE,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
@@ -276,9 +276,12 @@ class Stack:
 
     def waiting(self, queue: str) -> int:
         """How many messages of a queue can be received."""
-        asked = {"QueueUrl": self.outputs[queue], "AttributeNames": ["ApproximateNumberOfMessages"]}
+        options = {
+            "QueueUrl": self.outputs[queue],
+            "AttributeNames": ["ApproximateNumberOfMessages"],
+        }
         return int(
-            self.place.client("sqs").get_queue_attributes(**asked)["Attributes"][
+            self.place.client("sqs").get_queue_attributes(**options)["Attributes"][
                 "ApproximateNumberOfMessages"
             ]
         )
@@ -318,9 +321,18 @@ def processes_of(folder: Path) -> list[dict[str, str]]:
     Its other children, such as the one that saves a snapshot, come and go by themselves.
     """
     parent = json.loads((folder / "process.json").read_text())["pid"]
-    children = [each.read_text() for each in Path(f"/proc/{parent}/task").glob("*/children")]
-    found = [environment_of(Path("/proc", pid)) for each in children for pid in each.split()]
-    return [each for each in found if "AWS_LAMBDA_FUNCTION_NAME" in each]
+    children = [
+        children_of_task.read_text()
+        for children_of_task in Path(f"/proc/{parent}/task").glob("*/children")
+    ]
+    environments = [
+        environment_of(Path("/proc", pid))
+        for children_of_task in children
+        for pid in children_of_task.split()
+    ]
+    return [
+        environment for environment in environments if "AWS_LAMBDA_FUNCTION_NAME" in environment
+    ]
 
 
 def environment_of(process: Path) -> dict[str, str]:

@@ -15,8 +15,8 @@ def serious(page: Page) -> list[str]:
     """Return the serious and critical findings on the page as it is shown, one line each."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.read_text())
-    found: list[dict[str, Any]] = page.evaluate(RUN)
-    return [_line(finding) for finding in found if finding["impact"] in SERIOUS]
+    findings: list[dict[str, Any]] = page.evaluate(RUN)
+    return [_line(finding) for finding in findings if finding["impact"] in SERIOUS]
 
 
 def _line(finding: dict[str, Any]) -> str:

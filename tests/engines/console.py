@@ -48,7 +48,7 @@ def without_unused_tokens(style: str) -> str:
     and the page carries its style inline.
     """
     used = frozenset(re.findall(r"var\((--[\w-]+)", style))
-    kept = TOKEN.sub(lambda found: found[0] if found[1] in used else "", style)
+    kept = TOKEN.sub(lambda token: token[0] if token[1] in used else "", style)
     if kept == style:
         return style.replace(":where(html){}", "")
     return without_unused_tokens(kept)

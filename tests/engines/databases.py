@@ -95,5 +95,5 @@ def _redis(folder: Path, port: int, user: str | None) -> tuple[list[str], str]:
 
 
 def _run(command: list[str], folder: Path, user: str | None) -> None:
-    found = program(command[0]) or command[0]
-    subprocess.run([found, *command[1:]], check=True, capture_output=True, user=user, cwd=folder)
+    path = program(command[0]) or command[0]
+    subprocess.run([path, *command[1:]], check=True, capture_output=True, user=user, cwd=folder)

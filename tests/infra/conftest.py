@@ -31,19 +31,19 @@ class Template:
     path: Path
 
     def of_type(self, kind: str) -> Resources:
-        found = {
-            name: each["Properties"]
-            for name, each in self.body["Resources"].items()
-            if each["Type"] == kind
+        resources = {
+            name: resource["Properties"]
+            for name, resource in self.body["Resources"].items()
+            if resource["Type"] == kind
         }
-        assert found, f"the template has no {kind}"
-        return found
+        assert resources, f"the template has no {kind}"
+        return resources
 
     def functions(self) -> Resources:
         """Functions by the name they have in functions/. Those of the CDK are left out."""
         return {
-            name.removesuffix("Function").lower(): each
-            for name, each in self.of_type("AWS::Lambda::Function").items()
+            name.removesuffix("Function").lower(): resource
+            for name, resource in self.of_type("AWS::Lambda::Function").items()
             if name.endswith("Function")
         }
 
@@ -51,16 +51,16 @@ class Template:
         """What a function's role may do."""
         policies = self.of_type("AWS::IAM::Policy")
         mine = [
-            each
-            for name, each in policies.items()
+            policy
+            for name, policy in policies.items()
             if name.startswith(f"{function.capitalize()}Role")
         ]
         return [statement for policy in mine for statement in policy["PolicyDocument"]["Statement"]]
 
     def mappings(self, *, streams: bool) -> list[dict[str, Any]]:
         """What streams, or queues, start which function."""
-        found = self.of_type("AWS::Lambda::EventSourceMapping").values()
-        return [each for each in found if ("StartingPosition" in each) is streams]
+        mappings = self.of_type("AWS::Lambda::EventSourceMapping").values()
+        return [mapping for mapping in mappings if ("StartingPosition" in mapping) is streams]
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,9 +43,9 @@ VIEWS = {
 
 
 def running(folder: Path) -> Stack:
-    said = json.loads((folder / "endpoint.json").read_text())
-    port = int(said["aws_endpoint"].rpartition(":")[2])
-    return Stack(folder, "", port=port, url=said["url"], key=said["api_key"])
+    endpoint = json.loads((folder / "endpoint.json").read_text())
+    port = int(endpoint["aws_endpoint"].rpartition(":")[2])
+    return Stack(folder, "", port=port, url=endpoint["url"], key=endpoint["api_key"])
 
 
 def complain(error: Error) -> None:
@@ -69,7 +69,7 @@ def opened(browser: Browser, call: Client, *, width: int, scheme: Scheme) -> Pag
     )
     page = context.new_page()
     page.set_default_timeout(60_000)
-    page.on("console", lambda said: print(said.text) if said.type == "error" else None)
+    page.on("console", lambda message: print(message.text) if message.type == "error" else None)
     page.on("pageerror", complain)
     page.route("**/v1/console", served_here)
     page.goto(f"{call.url}/v1/console")

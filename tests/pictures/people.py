@@ -145,9 +145,9 @@ def _talk(call: Client) -> None:
         (MAIL, "Your room is confirmed from 12 to 15 October, with breakfast."),
     ):
         messages = [{"role": "user", "content": question}, {"role": "assistant", "content": answer}]
-        said = call(
+        answered = call(
             "POST", "/v1/sessions/trip-to-lisbon/messages", {"messages": messages, "usage": USAGE}
         )
-        assert said.status == 201, said.text
-        if overflow := said.json["overflow"]:
+        assert answered.status == 201, answered.text
+        if overflow := answered.json["overflow"]:
             call.job(overflow["job_id"])

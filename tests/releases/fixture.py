@@ -22,8 +22,8 @@ LONG = 1_000
 
 def releases() -> list[str]:
     """Return the versions of all releases whose data is kept, the oldest first."""
-    found = [folder.name for folder in RELEASES.iterdir() if (folder / ITEMS).is_file()]
-    return sorted(found, key=lambda version: [int(part) for part in version.split(".")[:3]])
+    versions = [folder.name for folder in RELEASES.iterdir() if (folder / ITEMS).is_file()]
+    return sorted(versions, key=lambda version: [int(part) for part in version.split(".")[:3]])
 
 
 def lines(release: str, file: str) -> list[Any]:
@@ -39,20 +39,20 @@ def shortened(value: Any) -> Any:
     if isinstance(value, str) and len(value) > LONG:
         return f"sha256:{digest(value)}"
     if isinstance(value, dict):
-        return {name: shortened(each) for name, each in value.items()}
-    return [shortened(each) for each in value] if isinstance(value, list) else value
+        return {name: shortened(element) for name, element in value.items()}
+    return [shortened(element) for element in value] if isinstance(value, list) else value
 
 
-def difference(kept: Any, found: Any, place: str = "") -> str | None:
-    """Return the first place at which `found` does not hold what was kept, or None. Fields that
-    only `found` has are new, and are no difference.
+def difference(kept: Any, now: Any, place: str = "") -> str | None:
+    """Return the first place at which `now` does not hold what was kept, or None. Fields that
+    only `now` has are new, and are no difference.
     """
-    if isinstance(kept, dict) and isinstance(found, dict):
+    if isinstance(kept, dict) and isinstance(now, dict):
         named = {name: value for name, value in kept.items() if name not in MOVING}
-        pairs = [(name, value, found.get(name, ABSENT)) for name, value in named.items()]
-    elif isinstance(kept, list) and isinstance(found, list) and len(kept) == len(found):
-        pairs = [(str(number), *each) for number, each in enumerate(zip(kept, found, strict=True))]
+        pairs = [(name, value, now.get(name, ABSENT)) for name, value in named.items()]
+    elif isinstance(kept, list) and isinstance(now, list) and len(kept) == len(now):
+        pairs = [(str(number), *pair) for number, pair in enumerate(zip(kept, now, strict=True))]
     else:
-        return None if kept == found else f"{place}: {kept!r} was kept, {found!r} was found"
+        return None if kept == now else f"{place}: {kept!r} was kept, {now!r} was found"
     places = (difference(old, new, f"{place}.{name}") for name, old, new in pairs)
-    return next((each for each in places if each is not None), None)
+    return next(filter(None, places), None)

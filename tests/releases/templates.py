@@ -53,8 +53,8 @@ def fixed(kind: str) -> list[str]:
     """Return the properties of a type whose change replaces the resource."""
     schema = PROVIDER_SCHEMA_MANAGER.get_resource_schema("us-east-1", kind).schema
     names = ("createOnlyProperties", "conditionalCreateOnlyProperties")
-    found = [place for name in names for place in schema.get(name) or ()]
-    return [place.removeprefix("/properties/") for place in found]
+    properties = [place for name in names for place in schema.get(name) or ()]
+    return [place.removeprefix("/properties/") for place in properties]
 
 
 def _at(resource: Mapping[str, Any], place: str) -> Any:
@@ -66,7 +66,10 @@ def _at(resource: Mapping[str, Any], place: str) -> Any:
 
 def _index_changes(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
     """DynamoDB makes or removes one index in an update, and no index is ever changed."""
-    before, after = ({each["IndexName"]: each for each in of.get(INDEXES, ())} for of in (old, new))
+    before, after = (
+        {index_stated["IndexName"]: index_stated for index_stated in of.get(INDEXES, ())}
+        for of in (old, new)
+    )
     changed = before.keys() ^ after.keys()
     if len(changed) > 1:
         yield f"{name} has {len(changed)} changes of indexes: {', '.join(sorted(changed))}"

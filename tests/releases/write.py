@@ -226,23 +226,23 @@ def _readable(value: Any) -> Any:
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if isinstance(value, dict):
-        return {name: _readable(each) for name, each in value.items()}
-    return [_readable(each) for each in value] if isinstance(value, list) else value
+        return {name: _readable(element) for name, element in value.items()}
+    return [_readable(element) for element in value] if isinstance(value, list) else value
 
 
 def _objects(stack: Stack) -> Iterator[dict[str, str]]:
     client, bucket = stack.place.client("s3"), stack.outputs["ContentsBucket"]
-    for found in client.list_objects_v2(Bucket=bucket).get("Contents", ()):
-        if TENANT in found["Key"]:
-            content = client.get_object(Bucket=bucket, Key=found["Key"])["Body"].read()
+    for listed in client.list_objects_v2(Bucket=bucket).get("Contents", ()):
+        if TENANT in listed["Key"]:
+            content = client.get_object(Bucket=bucket, Key=listed["Key"])["Body"].read()
             packed = base64.b64encode(gzip.compress(content, mtime=0)).decode()
-            yield {"key": found["Key"], "gzip": packed}
+            yield {"key": listed["Key"], "gzip": packed}
 
 
-def keep(found: dict[str, list[Any]], version: str) -> None:
+def keep(kept: dict[str, list[Any]], version: str) -> None:
     folder = RELEASES / version
     folder.mkdir(exist_ok=True)
-    for name, values in found.items():
+    for name, values in kept.items():
         lines = [json.dumps(value, separators=(",", ":"), sort_keys=True) for value in values]
         (folder / name).write_text("\n".join(lines) + "\n")
         print(f"{folder / name}: {len(lines)} lines")
@@ -250,13 +250,13 @@ def keep(found: dict[str, list[Any]], version: str) -> None:
 
 def templates() -> dict[str, Any]:
     """Return the stateful resources of each template that goes to AWS, by a name of it."""
-    found = {}
+    kept = {}
     for name, context in CONTEXTS.items():
         with tempfile.TemporaryDirectory() as folder:
             application(Path(folder), **IN_PLACE, **context).synth()
             (file,) = Path(folder).glob("*.template.json")
-            found[name] = stateful(json.loads(file.read_text()))
-    return found
+            kept[name] = stateful(json.loads(file.read_text()))
+    return kept
 
 
 def pack(archive: Path) -> None:

@@ -20,8 +20,8 @@ def labelled_texts() -> tuple[str, ...]:
     """What users say in the cases of what is believed, and some messages of conversations."""
     cases = [case for folder in (OURS, VOICES) for case in load(folder)]
     sessions = [session for case in cases for session in case.sessions]
-    said = [message.content or "" for session in sessions for message in session.messages]
-    return tuple(dict.fromkeys((*said, *small_messages()[::EVERY])))
+    texts = [message.content or "" for session in sessions for message in session.messages]
+    return tuple(dict.fromkeys((*texts, *small_messages()[::EVERY])))
 
 
 def chunk_messages(texts: Sequence[str]) -> list[Message]:

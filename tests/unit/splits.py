@@ -13,16 +13,17 @@ from benchmarks.retrieval.labelled.dataset import load
 @cache
 def small_messages() -> tuple[str, ...]:
     """Some thousand messages of ordinary English, all different."""
-    said = [
+    texts = [
         message.text
         for talk in load().conversations
         for session in talk.sessions
         for message in session.messages
     ]
     half = [
-        " ".join((one, *other.split()[:4])) for one, other in zip(said, reversed(said), strict=True)
+        " ".join((text, *other.split()[:4]))
+        for text, other in zip(texts, reversed(texts), strict=True)
     ]
-    return (*said, *half)
+    return (*texts, *half)
 
 
 def splits(work: Callable[[], object]) -> float:

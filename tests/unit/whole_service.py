@@ -79,10 +79,10 @@ class Model:
         return Completion(answer, "double", Usage(1, 100, 10))
 
     def _answer(self, text: str) -> str:
-        said = _MESSAGE.findall(text.partition("<conversation>")[2])
-        memories = [_memory(int(seq), unescape(words)) for seq, words in said]
+        matches = _MESSAGE.findall(text.partition("<conversation>")[2])
+        memories = [_memory(int(seq), unescape(words)) for seq, words in matches]
         if self.fails == "astray":
-            memories += [{**each, **wrong} for each in memories for wrong in _astray(each)]
+            memories += [{**memory, **wrong} for memory in memories for wrong in _astray(memory)]
         return json.dumps({"memories": memories})
 
 
@@ -169,17 +169,17 @@ class Whole(Flushing):
 
     def _indexable(self) -> dict[Changed, object]:
         """What is there: of records what must be indexed of them, None where nothing must."""
-        found: dict[Changed, object] = {}
+        expected: dict[Changed, object] = {}
         for name in USERS:
             for message in self.stored(name):
-                found[MessageChanged(TENANT.tenant, name, message.seq)] = message.hidden
+                expected[MessageChanged(TENANT.tenant, name, message.seq)] = message.hidden
         for user in sorted({*USERS.values(), ERIN}):
             for record in (*self.records_of(user), *self.graph_of(user)):
                 is_pending = record.index_state == "pending"
-                found[RecordChanged(TENANT.tenant, user, record.id)] = (
+                expected[RecordChanged(TENANT.tenant, user, record.id)] = (
                     record.version if is_pending else None
                 )
-        return found
+        return expected
 
     def deliver_changes(self, batch: Sequence[Changed]) -> None:
         """One batch of the queue: what is done goes from it, and what fails stays."""
@@ -208,14 +208,14 @@ class Whole(Flushing):
         return self.records_of(user, types=GRAPH)
 
     def records_of(self, user: str, *, types: frozenset[RecordType] = frozenset()) -> list[Record]:
-        found: list[Record] = []
+        records: list[Record] = []
         after = None
         while True:
             page = self.memories.listed(TENANT.user(user), types=types, limit=100, after=after)
-            found += page.records
+            records += page.records
             after = page.after
             if after is None:
-                return found
+                return records
 
     def current_of(self, user: str, *, or_ended: bool = False) -> list[Record]:
         records = self.records_of(user)

@@ -101,18 +101,18 @@ def _growth(
     """
     opened, plans = subject(place), Plan(seconds=seconds * SHARE, **plan)
     ends = time.process_time() + seconds
-    found: dict[str, Any] = {"sizes": {}, "stopped": None}
+    growth: dict[str, Any] = {"sizes": {}, "stopped": None}
     for size in sizes:
-        held, found["stopped"] = _filled(opened, f"of-{size}", size, ends=ends)
-        if found["stopped"] is None:
-            found["sizes"][size] = _figures(opened, f"of-{size}", size, plans)
+        held, growth["stopped"] = _filled(opened, f"of-{size}", size, ends=ends)
+        if growth["stopped"] is None:
+            growth["sizes"][size] = _figures(opened, f"of-{size}", size, plans)
             continue
         most = int(held * NEAR_THE_END)
-        if most > 1.5 * max(found["sizes"], default=1):
+        if most > 1.5 * max(growth["sizes"], default=1):
             _filled(opened, "nearly", most, ends=ends + seconds)
-            found["sizes"][most] = _figures(opened, "nearly", most, plans)
+            growth["sizes"][most] = _figures(opened, "nearly", most, plans)
         break
-    return found
+    return growth
 
 
 def _filled(subject: Subject, session: str, size: int, *, ends: float) -> tuple[int, str | None]:
@@ -176,7 +176,7 @@ def _race(
     input says so.
     """
     opened = {writer: subject(place) for writer in writers}
-    one = opened[writers[0]]
+    first = opened[writers[0]]
     waited: list[float] = []  # the seconds of each acknowledged append
     kept: dict[int, list[str]] = {writer: [] for writer in writers}
     refused: Counter[str] = Counter()
@@ -206,7 +206,7 @@ def _race(
         "refused": refused,
         "seconds": time.monotonic() - begun,
         "waited": waited,
-        "attempts": one.attempts() if isinstance(one, CountsAttempts) else None,
+        "attempts": first.attempts() if isinstance(first, CountsAttempts) else None,
     }
 
 

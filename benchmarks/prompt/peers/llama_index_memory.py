@@ -81,8 +81,10 @@ class InMemory(BasePydanticVectorStore):
         raise NotImplementedError
 
     def query(self, query: VectorStoreQuery, **_: Any) -> VectorStoreQueryResult:
-        asked = query.query_embedding or []
-        near = sorted(((_dot(asked, node), at) for at, node in enumerate(self.nodes)), reverse=True)
+        question = query.query_embedding or []
+        near = sorted(
+            ((_dot(question, node), at) for at, node in enumerate(self.nodes)), reverse=True
+        )
         nodes = [(self.nodes[at], score) for score, at in near[: query.similarity_top_k]]
         return VectorStoreQueryResult(
             nodes=[node for node, _ in nodes],
@@ -91,9 +93,9 @@ class InMemory(BasePydanticVectorStore):
         )
 
 
-def _dot(asked: Sequence[float], node: Any) -> float:
+def _dot(question: Sequence[float], node: Any) -> float:
     embedding: Sequence[float] = node.embedding
-    return sum(a * b for a, b in zip(asked, embedding, strict=True))
+    return sum(a * b for a, b in zip(question, embedding, strict=True))
 
 
 class WithBlocks:

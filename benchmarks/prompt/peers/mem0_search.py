@@ -58,8 +58,8 @@ class InTheSystemPrompt:
         self._ids[topic] = added["results"][0]["id"]
 
     def ask(self, question: str) -> Sequence[Chat]:
-        found: Any = self._memory.search(query=question, filters={"user_id": USER}, top_k=3)
-        memories = "\n".join(f"- {entry['memory']}" for entry in found["results"])
+        result: Any = self._memory.search(query=question, filters={"user_id": USER}, top_k=3)
+        memories = "\n".join(f"- {entry['memory']}" for entry in result["results"])
         system = (
             f"{conversation.SYSTEM} Answer the question based on query and memories.\n"
             f"User Memories:\n{memories}"

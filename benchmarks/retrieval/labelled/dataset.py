@@ -102,8 +102,8 @@ def _read(file: Path) -> _File:
         raise
 
 
-def _refuse(found: Iterable[str]) -> None:
-    every = list(found)
+def _refuse(faults: Iterable[str]) -> None:
+    every = list(faults)
     if every:
         more = (
             [f"… and {len(every) - MAX_FAULTS_SHOWN} more"] if len(every) > MAX_FAULTS_SHOWN else []

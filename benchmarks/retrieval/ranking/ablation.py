@@ -40,14 +40,14 @@ CHANGES: Mapping[str, Mapping[str, Any]] = {
 
 def of_signals(questions: Sequence[AskedQuestion]) -> Table:
     """Recall without each signal, by rankers that were trained on the other sets."""
-    names = sorted({each.of for each in questions})
+    names = sorted({question.of for question in questions})
     rows: list[list[Cell]] = []
     left_out: tuple[Signal | None, ...] = (None, *SIGNALS)
     for without in left_out:
         row: list[Cell] = [f"without `{without}`" if without else "all signals"]
         for name in names:
-            found = kind_left_out(questions, name, without=without)
-            row.append(f"{found.recall:.3f}, {found.mrr:.3f}")
+            scores = kind_left_out(questions, name, without=without)
+            row.append(f"{scores.recall:.3f}, {scores.mrr:.3f}")
         rows.append(row)
     note = "Recall@10 and MRR of the ranker alone. It was trained anew without the set's kind."
     return Table("Recall without one signal", ("", *names), rows, (note,))
@@ -60,9 +60,9 @@ def of_constants(places: Sequence[Place], *, shipped: Weights) -> Table:
         weights = replace(shipped, **change)
         row: list[Cell] = [title]
         for place in places:
-            found = scored(place.dataset, partial(place.recall, weights=weights))
-            told = found.new_first_told
-            row.append(f"{found.recall[10]:.3f}, {found.mrr:.3f}, {told:.3f}")
+            scores = scored(place.dataset, partial(place.recall, weights=weights))
+            from_messages = scores.new_first_told
+            row.append(f"{scores.recall[10]:.3f}, {scores.mrr:.3f}, {from_messages:.3f}")
         rows.append(row)
     note = "Recall@10, MRR, and new before old from messages, through all steps of a recall."
     names = [place.dataset.name for place in places]
@@ -73,12 +73,12 @@ def main() -> None:
     asking = argparse.ArgumentParser(description=__doc__)
     asking.add_argument("--set", action="append", type=Path, dest="sets")
     asking.add_argument("--write", action="store_true", help="write the tables into the results")
-    told = asking.parse_args()
+    options = asking.parse_args()
     embedder, reranker = built_in_models()
     questions: list[AskedQuestion] = []
     with contextlib.ExitStack() as stack:
         places = []
-        for path in told.sets or OUR_SETS:
+        for path in options.sets or OUR_SETS:
             place = filled(load(path), embedder=embedder, reranker=reranker)
             places.append(stack.enter_context(place))
             questions += asked(places[-1])
@@ -86,7 +86,7 @@ def main() -> None:
         tables = [of_signals(questions), of_constants(places, shipped=shipped)]
     for table in tables:
         print(for_terminal(table), end="\n\n")
-    if told.write:
+    if options.write:
         report.amend(report.machine(), tables)
 
 

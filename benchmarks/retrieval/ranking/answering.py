@@ -67,26 +67,28 @@ def whether(place: Place) -> Iterator[Whether]:
         return Whether(dataset.name, user, kind, trace["answerable"]["signs"])
 
     users = dataset.users()
-    for number, each in enumerate(dataset.questions):
-        kind: Answered = "answered" if each.evidence else "unanswered"
-        yield asked(each.user, each.question, kind)
+    for number, question in enumerate(dataset.questions):
+        kind: Answered = "answered" if question.evidence else "unanswered"
+        yield asked(question.user, question.question, kind)
         if kind == "answered" and number % ELSEWHERE == 0 and len(users) > 1:
-            other = users[(users.index(each.user) + 1 + number) % len(users)]
-            if other != each.user:
-                yield asked(other, each.question, "elsewhere")
+            other = users[(users.index(question.user) + 1 + number) % len(users)]
+            if other != question.user:
+                yield asked(other, question.question, "elsewhere")
 
 
 def train(questions: Sequence[Whether]) -> dict[str, Any]:
     """Return the model as it is stored. Each set counts the same, and so do questions with and
     without an answer.
     """
-    usable = [each for each in questions if each.signs]
-    counts = Counter((each.of, each.kind) for each in usable)
+    usable = [question for question in questions if question.signs]
+    counts = Counter((question.of, question.kind) for question in usable)
     done = fitted(
         {
-            "rows": [[each.signs.get(name) for name in SIGNS] for each in usable],
-            "y": [int(each.is_answered) for each in usable],
-            "weights": [SHARES[each.kind] / counts[each.of, each.kind] for each in usable],
+            "rows": [[question.signs.get(name) for name in SIGNS] for question in usable],
+            "y": [int(question.is_answered) for question in usable],
+            "weights": [
+                SHARES[question.kind] / counts[question.of, question.kind] for question in usable
+            ],
         }
     )
     return rounded(SIGNS, done)
@@ -96,19 +98,21 @@ def judged(questions: Sequence[Whether], *, by_kind: bool) -> list[Judged]:
     """Judge each question with weights that were trained without its conversations, or without the
     whole set (`by_kind`).
     """
-    found: list[Judged] = []
+    judgements: list[Judged] = []
     for held in _parts(questions, by_kind=by_kind):
-        model = linear_of(train([each for each in questions if (each.of, each.user) not in held]))
-        found += [
-            Judged(each, _likelihood(model, each))
-            for each in questions
-            if (each.of, each.user) in held
+        model = linear_of(
+            train([question for question in questions if (question.of, question.user) not in held])
+        )
+        judgements += [
+            Judged(question, _likelihood(model, question))
+            for question in questions
+            if (question.of, question.user) in held
         ]
-    return found
+    return judgements
 
 
 def _parts(questions: Sequence[Whether], *, by_kind: bool) -> Iterator[Collection[tuple[str, str]]]:
-    users = sorted({(each.of, each.user) for each in questions})
+    users = sorted({(question.of, question.user) for question in questions})
     if by_kind:
         for name in sorted({name for name, _ in users}):
             yield {user for user in users if user[0] == name}
@@ -120,34 +124,38 @@ def _likelihood(model: LinearRanker[Sign], question: Whether) -> float:
     return likelihood(model.terms(question.signs)) if question.signs else 0.0
 
 
-def floor_for(found: Sequence[Judged], *, lost: float) -> float:
+def floor_for(judgements: Sequence[Judged], *, lost: float) -> float:
     """Return the highest floor below which at most this share of the answered questions lies."""
-    answered = sorted(each.likelihood for each in found if each.question.is_answered)
+    answered = sorted(
+        judgement.likelihood for judgement in judgements if judgement.question.is_answered
+    )
     return answered[int(lost * len(answered))]
 
 
-def silent(found: Sequence[Judged], kind: Answered, *, floor: float) -> float:
-    of_kind = [each.likelihood for each in found if each.question.kind == kind]
-    return sum(each < floor for each in of_kind) / len(of_kind) if of_kind else 0.0
+def silent(judgements: Sequence[Judged], kind: Answered, *, floor: float) -> float:
+    of_kind = [judgement.likelihood for judgement in judgements if judgement.question.kind == kind]
+    return sum(likelihood < floor for likelihood in of_kind) / len(of_kind) if of_kind else 0.0
 
 
 def curve(questions: Sequence[Whether]) -> Table:
     """Return how many questions without an answer are met with silence, for each share that is
     lost.
     """
-    by_conversation, by_kind = (judged(questions, by_kind=each) for each in (False, True))
+    by_conversation, by_kind = (
+        judged(questions, by_kind=is_by_kind) for is_by_kind in (False, True)
+    )
     rows: list[list[Cell]] = []
     for lost in LOSSES:
         row: list[Cell] = [f"{lost:.2f}"]
-        for found in (by_conversation, by_kind):
-            floor = floor_for(found, lost=lost)
+        for judgements in (by_conversation, by_kind):
+            floor = floor_for(judgements, lost=lost)
             kinds: tuple[Answered, ...] = ("unanswered", "elsewhere")
-            row += [f"{silent(found, kind, floor=floor):.2f}" for kind in kinds]
+            row += [f"{silent(judgements, kind, floor=floor):.2f}" for kind in kinds]
             row.append(f"{floor:.3f}")
         rows.append(row)
     titles = ("unanswered", "of another user", "floor")
     columns = ("lost", *titles, *(f"{title}, kind left out" for title in titles))
-    counts = Counter(each.kind for each in questions)
+    counts = Counter(question.kind for question in questions)
     note = (
         f"{counts['answered']} questions with an answer, {counts['unanswered']} without one, and "
         f"{counts['elsewhere']} that only another user's memories answer. The share of each kind "
@@ -159,22 +167,24 @@ def curve(questions: Sequence[Whether]) -> Table:
 
 def reliability(questions: Sequence[Whether]) -> Table:
     """Return how many questions are answered, by the likelihood that recall gave."""
-    found = judged(questions, by_kind=False)
-    counts = Counter((each.question.of, each.question.kind) for each in found)
+    judgements = judged(questions, by_kind=False)
+    counts = Counter((judgement.question.of, judgement.question.kind) for judgement in judgements)
     rows: list[list[Cell]] = []
     for low, high in pairwise(EDGES):
         within = [
-            each for each in found if low <= each.likelihood < high or each.likelihood == high == 1
+            judgement
+            for judgement in judgements
+            if low <= judgement.likelihood < high or judgement.likelihood == high == 1
         ]
         weights = [
-            SHARES[each.question.kind] / counts[each.question.of, each.question.kind]
-            for each in within
+            SHARES[judgement.question.kind] / counts[judgement.question.of, judgement.question.kind]
+            for judgement in within
         ]
         whole = sum(weights) or 1.0
         pairs = list(zip(weights, within, strict=True))
-        said = sum(weight * each.likelihood for weight, each in pairs) / whole
-        real = sum(weight * each.question.is_answered for weight, each in pairs) / whole
-        rows.append([f"{low:.1f} to {high:.1f}", len(within), f"{said:.2f}", f"{real:.2f}"])
+        expected = sum(weight * judgement.likelihood for weight, judgement in pairs) / whole
+        real = sum(weight * judgement.question.is_answered for weight, judgement in pairs) / whole
+        rows.append([f"{low:.1f} to {high:.1f}", len(within), f"{expected:.2f}", f"{real:.2f}"])
     note = (
         "Conversations left out. Questions with and without an answer count the same, in each set."
     )
@@ -187,7 +197,7 @@ def stored(questions: Sequence[Whether]) -> dict[str, Any]:
     return {
         "version": 1,
         "command": "make train",
-        "sets": sorted({each.of for each in questions}),
+        "sets": sorted({question.of for question in questions}),
         "questions": len(questions),
         "floor": round(floor, 3),
         "model": train(questions),
@@ -199,14 +209,14 @@ def main() -> None:
     asking.add_argument("--set", action="append", type=Path, dest="sets")
     asking.add_argument("--judge", action="store_true", help="do not write the weights")
     asking.add_argument("--write", action="store_true", help="write the tables into the results")
-    told = asking.parse_args()
-    questions = gathered(told.sets, whether)
-    if not told.judge:
+    options = asking.parse_args()
+    questions = gathered(options.sets, whether)
+    if not options.judge:
         WRITTEN.write_text(json.dumps(stored(questions), indent=1) + "\n")
     tables = [curve(questions), reliability(questions)]
     for table in tables:
         print(for_terminal(table), end="\n\n")
-    if told.write:
+    if options.write:
         report.amend(report.machine(), tables)
 
 

@@ -106,5 +106,5 @@ def _candidates(place: Place, user: str, question: str) -> tuple[Asked, ...]:
 
 def as_read(candidates: Sequence[Asked]) -> list[Mapping[Signal, float]]:
     """Return the signals of candidates that a reranker has read together."""
-    read = read_signals({str(place): each.score for place, each in enumerate(candidates)})
-    return [{**each.signals, **read[str(place)]} for place, each in enumerate(candidates)]
+    read = read_signals({str(place): candidate.score for place, candidate in enumerate(candidates)})
+    return [{**candidate.signals, **read[str(place)]} for place, candidate in enumerate(candidates)]

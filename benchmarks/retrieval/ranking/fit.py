@@ -75,8 +75,8 @@ def _weights(groups: Sequence[dict[str, Any]], rows: Any, answers: Any) -> Any:
 
 
 if __name__ == "__main__":
-    told = json.load(sys.stdin)
-    if "groups" in told:
-        print(json.dumps(fitted(told["groups"])))
+    task = json.load(sys.stdin)
+    if "groups" in task:
+        print(json.dumps(fitted(task["groups"])))
     else:
-        print(json.dumps(told_apart(told["rows"], told["y"], told["weights"])))
+        print(json.dumps(told_apart(task["rows"], task["y"], task["weights"])))

@@ -44,19 +44,23 @@ def train(questions: Sequence[AskedQuestion], *, without: Signal | None = None) 
     usable = [
         question
         for question in questions
-        if len({question.is_answer(each) for each in question.candidates}) == 2
+        if len({question.is_answer(candidate) for candidate in question.candidates}) == 2
     ]
     counts = Counter(question.of for question in usable)
     names = [name for name in SIGNALS if name != without]
-    found = _fit(
+    alone = _fit(
         [name for name in names if name not in READ],
         (
-            (question, question.candidates, [each.signals for each in question.candidates])
+            (
+                question,
+                question.candidates,
+                [candidate.signals for candidate in question.candidates],
+            )
             for question in usable
         ),
         counts,
     )
-    half = rankers_of({"rankers": {"found": found, "read": found}})
+    half = rankers_of({"rankers": {"found": alone, "read": alone}})
     first = [(question, _best(question, half)[:FIRST]) for question in usable]
     read = _fit(names, ((question, best, as_read(best)) for question, best in first), counts)
     return {
@@ -64,7 +68,7 @@ def train(questions: Sequence[AskedQuestion], *, without: Signal | None = None) 
         "command": COMMAND,
         "sets": sorted(counts),
         "questions": len(usable),
-        "rankers": {"found": found, "read": read},
+        "rankers": {"found": alone, "read": read},
     }
 
 
@@ -80,22 +84,22 @@ def _fit(
     groups: Iterable[tuple[AskedQuestion, Sequence[Asked], Sequence[Any]]],
     counts: Counter[str],
 ) -> dict[str, Any]:
-    told = [
+    groups_of_rows = [
         {
             "x": [[signals.get(name) for name in names] for signals in rows],
-            "y": [int(question.is_answer(each)) for each in candidates],
+            "y": [int(question.is_answer(candidate)) for candidate in candidates],
             "weight": 1 / counts[question.of],
         }
         for question, candidates, rows in groups
     ]
-    return rounded(names, fitted({"groups": told}))
+    return rounded(names, fitted({"groups": groups_of_rows}))
 
 
-def fitted(told: Mapping[str, Any]) -> dict[str, Any]:
+def fitted(task: Mapping[str, Any]) -> dict[str, Any]:
     """Return what `fit.py` makes of these groups or rows, in its own environment."""
     done = subprocess.run(
         [str(python_of(LEARNER)), str(Path(__file__).with_name("fit.py"))],
-        input=json.dumps(told),
+        input=json.dumps(task),
         capture_output=True,
         text=True,
         check=True,
@@ -127,20 +131,24 @@ def order(question: AskedQuestion, rankers: Rankers) -> list[Asked]:
     best = _best(question, rankers)
     first, rest = best[:FIRST], best[FIRST:]
     scored = [
-        (likelihood(rankers.read.terms(signals)), each)
-        for each, signals in zip(first, as_read(first), strict=True)
+        (likelihood(rankers.read.terms(signals)), candidate)
+        for candidate, signals in zip(first, as_read(first), strict=True)
     ]
-    scored += [(likelihood(rankers.found.terms(each.signals)), each) for each in rest]
-    return [each for _, each in sorted(scored, key=lambda pair: -pair[0])]
+    scored += [
+        (likelihood(rankers.found.terms(candidate.signals)), candidate) for candidate in rest
+    ]
+    return [candidate for _, candidate in sorted(scored, key=lambda pair: -pair[0])]
 
 
 def judged(questions: Iterable[tuple[AskedQuestion, Rankers]]) -> Judged:
     shares, ranks = [], []
     for question, rankers in questions:
         placed = order(question, rankers)
-        found = frozenset[str]().union(*(each.messages for each in placed[:10]))
-        shares.append(len(found & question.evidence) / len(question.evidence))
-        places = (place for place, each in enumerate(placed, 1) if question.is_answer(each))
+        messages = frozenset[str]().union(*(candidate.messages for candidate in placed[:10]))
+        shares.append(len(messages & question.evidence) / len(question.evidence))
+        places = (
+            place for place, candidate in enumerate(placed, 1) if question.is_answer(candidate)
+        )
         ranks.append(1 / next(places, 10**9))
     return Judged(fmean(shares), fmean(ranks), len(shares))
 
@@ -158,7 +166,9 @@ def left_out(questions: Sequence[AskedQuestion], of: str) -> Judged:
     for fold in range(min(FOLDS, len(users))):
         held = frozenset(user for user in users if part(user) == fold)
         rankers = _without(questions, of, users=held)
-        pairs += [(each, rankers) for each in _judged_of(questions, of) if each.user in held]
+        pairs += [
+            (question, rankers) for question in _judged_of(questions, of) if question.user in held
+        ]
     return judged(pairs)
 
 
@@ -166,18 +176,22 @@ def kind_left_out(
     questions: Sequence[AskedQuestion], of: str, *, without: Signal | None = None
 ) -> Judged:
     """Return the set's questions, asked of rankers that were trained on the other sets alone."""
-    rankers = rankers_of(train([each for each in questions if each.of != of], without=without))
-    return judged((each, rankers) for each in _judged_of(questions, of))
+    rankers = rankers_of(
+        train([question for question in questions if question.of != of], without=without)
+    )
+    return judged((question, rankers) for question in _judged_of(questions, of))
 
 
 def _without(questions: Sequence[AskedQuestion], of: str, *, users: Collection[str]) -> Rankers:
     """Rankers that were trained without the questions of these users of a set."""
-    kept = [each for each in questions if each.of != of or each.user not in users]
+    kept = [question for question in questions if question.of != of or question.user not in users]
     return rankers_of(train(kept))
 
 
 def _judged_of(questions: Sequence[AskedQuestion], of: str) -> list[AskedQuestion]:
-    return [each for each in questions if each.of == of and not each.is_for_training]
+    return [
+        question for question in questions if question.of == of and not question.is_for_training
+    ]
 
 
 def table(questions: Sequence[AskedQuestion], shipped: Rankers) -> Table:
@@ -186,11 +200,13 @@ def table(questions: Sequence[AskedQuestion], shipped: Rankers) -> Table:
         kinds = {
             "its conversations left out": left_out(questions, name),
             "the whole set left out": kind_left_out(questions, name),
-            "in the training": judged((each, shipped) for each in _judged_of(questions, name)),
+            "in the training": judged(
+                (question, shipped) for question in _judged_of(questions, name)
+            ),
         }
         rows += [
-            [name, title, each.questions, f"{each.recall:.3f}", f"{each.mrr:.3f}"]
-            for title, each in kinds.items()
+            [name, title, result.questions, f"{result.recall:.3f}", f"{result.mrr:.3f}"]
+            for title, result in kinds.items()
         ]
     return Table(
         "The learned ranker", ("set", "trained", "questions", "recall@10", "MRR"), rows, ()
@@ -201,12 +217,12 @@ def main() -> None:
     asking = argparse.ArgumentParser(description=__doc__)
     asking.add_argument("--set", action="append", type=Path, dest="sets")
     asking.add_argument("--judge", action="store_true", help="do not write the ranker")
-    told = asking.parse_args()
-    if told.sets is not None and len(told.sets) < 2:
+    options = asking.parse_args()
+    if options.sets is not None and len(options.sets) < 2:
         asking.error("name two sets at least: each is judged by what the others teach")
-    questions = gathered(told.sets, asked)
+    questions = gathered(options.sets, asked)
     stored = train(questions)
-    if not told.judge:
+    if not options.judge:
         WRITTEN.write_text(json.dumps(stored, indent=1) + "\n")
     print(for_terminal(table(questions, rankers_of(stored))))
 

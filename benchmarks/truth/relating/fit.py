@@ -36,27 +36,27 @@ def fitted(pairs: Sequence[dict[str, Any]], *, strength: float) -> dict[str, Any
     weights = np.array([pair["weight"] for pair in pairs])
     model = LogisticRegression(C=strength, max_iter=ROUNDS).fit(rows, labels, weights)
     base = list(model.classes_).index(LEAVE)
-    found = {}
+    models = {}
     for place, label in enumerate(model.classes_):
         row = model.coef_[place] - model.coef_[base]
         constant = float(model.intercept_[place] - model.intercept_[base])
         plain = row[: len(names)] / scales
-        found[str(label)] = {
+        models[str(label)] = {
             "constant": round(constant - float(plain @ means), DIGITS),
             "signs": _named(names, plain),
             "words": _named(vocabulary, row[len(names) :]),
         }
-    found.pop(LEAVE)
+    models.pop(LEAVE)
     changes = np.isin(labels, ["replace", "end"])
     near = np.array([not pair["is_unrelated"] for pair in pairs])
     alone = LogisticRegression(C=strength, max_iter=ROUNDS)
     alone.fit(words[near], changes[near], weights[near])
-    found["change"] = {
+    models["change"] = {
         "constant": round(float(alone.intercept_[0]), DIGITS),
         "signs": {},
         "words": _named(vocabulary, alone.coef_[0]),
     }
-    return found
+    return models
 
 
 def _vocabulary(pairs: Sequence[dict[str, Any]]) -> list[str]:
@@ -80,10 +80,10 @@ def _with_words(pairs: Sequence[dict[str, Any]], vocabulary: Sequence[str]) -> A
 
 
 def _named(names: Sequence[str], values: Any) -> dict[str, float]:
-    each = zip(names, (round(float(value), DIGITS) for value in values), strict=True)
-    return {name: value for name, value in each if value}
+    named_values = zip(names, (round(float(value), DIGITS) for value in values), strict=True)
+    return {name: value for name, value in named_values if value}
 
 
 if __name__ == "__main__":
-    asked = json.load(sys.stdin)
-    print(json.dumps(fitted(asked["pairs"], strength=asked["strength"])))
+    task = json.load(sys.stdin)
+    print(json.dumps(fitted(task["pairs"], strength=task["strength"])))

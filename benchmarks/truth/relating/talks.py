@@ -36,17 +36,21 @@ def _of_talk(talk: Conversation) -> Iterator[Pair]:
                 before = known[message.name]
                 now = stated(message.content, message.timestamp.astimezone(UTC))
                 for new in now:
-                    for place, one in _beside(new, before):
+                    for place, statement in _beside(new, before):
                         if (place, message.id) not in changed:
-                            yield Pair("talks", talk.id, new, one, "leave")
-                before += [(message.id, one) for one in now]
+                            yield Pair("talks", talk.id, new, statement, "leave")
+                before += [(message.id, statement) for statement in now]
 
 
 @cache
 def _changed() -> frozenset[tuple[str, str]]:
     """Return the messages that state what changes later, each with the message that changes it."""
-    each = (one for path in OUR_SETS for one in load(path).supersessions)
-    return frozenset((old.message, one.new.message) for one in each for old in one.old)
+    supersessions = (supersession for path in OUR_SETS for supersession in load(path).supersessions)
+    return frozenset(
+        (old.message, supersession.new.message)
+        for supersession in supersessions
+        for old in supersession.old
+    )
 
 
 def _beside(new: Said, known: Sequence[tuple[str, Said]]) -> dict[tuple[str, Said], None]:
@@ -55,8 +59,8 @@ def _beside(new: Said, known: Sequence[tuple[str, Said]]) -> dict[tuple[str, Sai
     """
     named = naming(new.text)
     near = (
-        one
-        for one in reversed(known)
-        if any(is_meant_by(word, named) for word in naming(one[1].text))
+        statement
+        for statement in reversed(known)
+        if any(is_meant_by(word, named) for word in naming(statement[1].text))
     )
     return dict.fromkeys(chain(islice(near, NEWEST), islice(reversed(known), NEWEST)))

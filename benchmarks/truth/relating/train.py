@@ -34,11 +34,11 @@ LEAST = {"changes": 0.48, "clearly": 0.75, "repeats": 0.5, "sounds": -3.0, "soun
 
 def train(pairs: Sequence[Pair]) -> dict[str, Any]:
     """Return the weights as they are stored."""
-    told = [_row(pair, is_unrelated=False) for pair in pairs]
-    told += [_row(pair, is_unrelated=True) for pair in unrelated(pairs)]
+    rows = [_row(pair, is_unrelated=False) for pair in pairs]
+    rows += [_row(pair, is_unrelated=True) for pair in unrelated(pairs)]
     done = subprocess.run(
         [str(python_of(LEARNER)), str(Path(__file__).with_name("fit.py"))],
-        input=json.dumps({"pairs": told, "strength": STRENGTH}),
+        input=json.dumps({"pairs": rows, "strength": STRENGTH}),
         capture_output=True,
         text=True,
         check=True,
@@ -64,14 +64,14 @@ def _row(pair: Pair, *, is_unrelated: bool) -> dict[str, Any]:
 
 def pairs_by_set() -> dict[str, list[Pair]]:
     """Return the pairs of each set of cases, and the written ones."""
-    found = {
+    by_set = {
         **{f"by {writer}": list(written(writer)) for writer in WRITERS},
         "talks": list(of_talks(is_odd=False)),
         "ours": list(of_cases("ours", load(OURS))),
     }
     for folder in sorted(path for path in OURS.iterdir() if path.is_dir() and path not in UNREAD):
-        found[folder.name] = list(of_cases(folder.name, load(folder)))
-    return {name: pairs for name, pairs in found.items() if pairs}
+        by_set[folder.name] = list(of_cases(folder.name, load(folder)))
+    return {name: pairs for name, pairs in by_set.items() if pairs}
 
 
 def judged(pairs: Sequence[Pair], relations: Relations) -> list[Cell]:
@@ -81,16 +81,16 @@ def judged(pairs: Sequence[Pair], relations: Relations) -> list[Cell]:
     likely = [(pair, relations.likely(pair.new, pair.known)) for pair in pairs]
     marks = relations.thresholds
 
-    def changes(one: Likely) -> bool:
-        return one.changes >= marks.changes
+    def changes(relation: Likely) -> bool:
+        return relation.changes >= marks.changes
 
-    def repeats(one: Likely) -> bool:
-        return one.repeats >= marks.repeats
+    def repeats(relation: Likely) -> bool:
+        return relation.repeats >= marks.repeats
 
-    changed = [one for pair, one in likely if pair.label in ("replace", "end")]
-    repeated = [one for pair, one in likely if pair.label == "repeat"]
-    left = [one for pair, one in likely if pair.label == "leave"]
-    kept = [one for pair, one in likely if pair.label not in ("replace", "end")]
+    changed = [relation for pair, relation in likely if pair.label in ("replace", "end")]
+    repeated = [relation for pair, relation in likely if pair.label == "repeat"]
+    left = [relation for pair, relation in likely if pair.label == "leave"]
+    kept = [relation for pair, relation in likely if pair.label not in ("replace", "end")]
     sounds = [relations.may_change(p.new.text) for p in pairs if p.label in ("replace", "end")]
     return [
         f"{sum(map(changes, changed))}/{len(changed)}",
@@ -105,7 +105,9 @@ def table(sets: dict[str, list[Pair]]) -> Table:
     """Return the judgement of each set by weights that were trained on the other sets."""
     rows: list[list[Cell]] = []
     for name, pairs in sets.items():
-        others = [pair for other, each in sets.items() if other != name for pair in each]
+        others = [
+            pair for other, pairs_of_set in sets.items() if other != name for pair in pairs_of_set
+        ]
         rows.append([name, *judged(pairs, relations_of(train(others)))])
     columns = ("set, left out", "changes", "wrongly", "repeats", "wrongly", "sounds changed")
     return Table("How statements are related", columns, rows, ())
@@ -114,12 +116,12 @@ def table(sets: dict[str, list[Pair]]) -> Table:
 def main() -> None:
     asking = argparse.ArgumentParser(description=__doc__)
     asking.add_argument("--judge", action="store_true", help="judge, and do not write the weights")
-    told = asking.parse_args()
+    options = asking.parse_args()
     sets = pairs_by_set()
-    if told.judge:
+    if options.judge:
         print(for_terminal(table(sets)))
     else:
-        stored = train([pair for each in sets.values() for pair in each])
+        stored = train([pair for pairs_of_set in sets.values() for pair in pairs_of_set])
         WRITTEN.write_text(json.dumps(stored, indent=0, ensure_ascii=False) + "\n")
 
 

@@ -15,15 +15,15 @@ SAYS: list[dict[str, Any]] = [{"type": "text", "text": "I have noted it down."}]
 
 class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         content, stop = (
-            (CALLS, "tool_use") if "tool_result" not in str(asked) else (SAYS, "end_turn")
+            (CALLS, "tool_use") if "tool_result" not in str(request) else (SAYS, "end_turn")
         )
         head = {
             "id": "m",
             "type": "message",
             "role": "assistant",
-            "model": asked["model"],
+            "model": request["model"],
             "stop_sequence": None,
         }
         usage = {"input_tokens": 1, "output_tokens": 1}

@@ -11,10 +11,10 @@ class Listens(Model):
         content: list[Any] = [
             ResponseOutputText(text="All is well.", type="output_text", annotations=[])
         ]
-        said = ResponseOutputMessage(
+        message = ResponseOutputMessage(
             id="m", type="message", role="assistant", status="completed", content=content
         )
-        return ModelResponse(output=[said], usage=Usage(), response_id=None)
+        return ModelResponse(output=[message], usage=Usage(), response_id=None)
 
     def stream_response(self, *_: Any, **__: Any) -> Any:
         raise NotImplementedError

@@ -29,18 +29,18 @@ class Network(httpx2.AsyncHTTPTransport):
         self.sites, self.metadata = sites, metadata
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        asked = str(request.url)
-        if "/.well-known/" in asked:
-            SEEN["discovered"].append(asked)
-        if "/.well-known/oauth-protected-resource" in asked:
+        address = str(request.url)
+        if "/.well-known/" in address:
+            SEEN["discovered"].append(address)
+        if "/.well-known/oauth-protected-resource" in address:
             return httpx2.Response(200, text=self.metadata)
-        site = next(each for each in self.sites if asked.startswith(f"{each}/"))
-        url, given = (
-            asked.replace(site, self.sites[site], 1),
+        site = next(site_known for site_known in self.sites if address.startswith(f"{site_known}/"))
+        url, parts = (
+            address.replace(site, self.sites[site], 1),
             (request.headers, request.stream, request.extensions),
         )
         sent = httpx2.Request(
-            request.method, url, headers=given[0], stream=given[1], extensions=given[2]
+            request.method, url, headers=parts[0], stream=parts[1], extensions=parts[2]
         )
         return await super().handle_async_request(sent)
 
@@ -76,9 +76,11 @@ async def agreed() -> AuthorizationCodeResult:
 
 
 async def main(url: str, sites: str, metadata: str) -> None:
-    told = OAuthClientMetadata(redirect_uris=["http://127.0.0.1/callback"], client_name="test")
+    metadata_of_client = OAuthClientMetadata(
+        redirect_uris=["http://127.0.0.1/callback"], client_name="test"
+    )
     auth = OAuthClientProvider(
-        url, told, Storage(), redirect_handler=shown, callback_handler=agreed
+        url, metadata_of_client, Storage(), redirect_handler=shown, callback_handler=agreed
     )
     http = httpx2.AsyncClient(
         auth=auth, transport=Network(json.loads(sites), metadata), timeout=600

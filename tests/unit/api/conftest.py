@@ -57,7 +57,7 @@ class Service(ConversationService):
         """What the front door does: method and path decide which function answers."""
         method, path = event["requestContext"]["http"]["method"], event["rawPath"]
         is_memory = path.startswith(OF_MEMORIES) or any(
-            serves(each, method, path) for each in MEMORY_OPERATIONS
+            serves(operation, method, path) for operation in MEMORY_OPERATIONS
         )
         return (self.of_memories if is_memory else self.of_sessions)(event, context)
 
@@ -75,8 +75,8 @@ class Service(ConversationService):
 
     def changes(self) -> Iterator[Changed]:
         """Everything that is searched, as if it had changed just now."""
-        for (tenant, session), found in self.sessions.state.partitions.items():
-            last = found.head.seq if found.head else 0
+        for (tenant, session), partition in self.sessions.state.partitions.items():
+            last = partition.head.seq if partition.head else 0
             yield from (MessageChanged(tenant, session, seq) for seq in range(1, last + 1))
         for tenant in {tenant for tenant, _ in self.sessions.state.partitions} | {"acme", "other"}:
             for user in self.memories.users(tenant, limit=100)[0]:

@@ -129,20 +129,20 @@ class Client:
 
     def save(self, *memories: Mapping[str, Any] | str, user: str = "sarah") -> Answer:
         """Save memories; a text is a fact."""
-        told = [
-            {"type": "fact", "content": each} if isinstance(each, str) else each
-            for each in memories
+        bodies = [
+            {"type": "fact", "content": memory} if isinstance(memory, str) else memory
+            for memory in memories
         ]
-        return self("POST", f"/v1/users/{user}/memories", {"memories": told})
+        return self("POST", f"/v1/users/{user}/memories", {"memories": bodies})
 
 
 def authorizer_event(authorization: str | None, *, query: str = "") -> dict[str, Any]:
     """What a Lambda authorizer of an HTTP API is asked, payload format 2.0."""
-    asked = http_event("GET", "/v1/sessions")
+    request = http_event("GET", "/v1/sessions")
     sources = {} if authorization is None else {"identitySource": [authorization]}
     headers = {} if authorization is None else {"authorization": authorization}
     return {
-        **asked,
+        **request,
         **sources,
         "type": "REQUEST",
         "routeArn": "arn:aws:execute-api:us-east-1:123456789012:api/$default/GET/v1/sessions",

@@ -11,8 +11,8 @@ def chatgpt_node(
     id_: str, parent: str | None, role: str = "user", *parts: Any, **more: Any
 ) -> dict[str, Any]:
     content = {"content_type": more.pop("content_type", "text"), "parts": list(parts)}
-    said = {"id": f"m-{id_}", "author": {"role": role}, "content": content, "recipient": "all"}
-    return {"id": id_, "parent": parent, "children": [], "message": {**said, **more}}
+    fields = {"id": f"m-{id_}", "author": {"role": role}, "content": content, "recipient": "all"}
+    return {"id": id_, "parent": parent, "children": [], "message": {**fields, **more}}
 
 
 def chatgpt(*nodes: dict[str, Any], current: str | None = None, **more: Any) -> dict[str, Any]:

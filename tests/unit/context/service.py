@@ -114,13 +114,13 @@ class ContextService(ExtractionService):
         assert self.embed(changes) == ()
 
     def context(
-        self, message: str | None = None, *, session: str = "s", **asked: Any
+        self, message: str | None = None, *, session: str = "s", **options: Any
     ) -> SessionContext:
-        given: Chat | None = None if message is None else {"role": "user", "content": message}
-        return self.read_context(self.session(session), given=given, **asked)
+        chat: Chat | None = None if message is None else {"role": "user", "content": message}
+        return self.read_context(self.session(session), given=chat, **options)
 
-    def shown(self, session: str = "s", **asked: Any) -> list[str]:
-        return [str(chat["content"]) for chat in spoken(self.context(session=session, **asked))]
+    def shown(self, session: str = "s", **options: Any) -> list[str]:
+        return [str(chat["content"]) for chat in spoken(self.context(session=session, **options))]
 
     def compactions(self, session: str = "s") -> tuple[Compaction, ...]:
         return self.history.compactions(self.session(session), limit=100)[0]

@@ -66,10 +66,10 @@ class ConversationService(Service):
 
     def history(self, session: str = "s") -> list[int]:
         """Every sequence number that can be read."""
-        found: list[int] = []
+        seqs: list[int] = []
         after = None
         while True:
             page, after = self.app.history.messages(self.session(session), limit=7, after=after)
-            found += [message.seq for message in page]
+            seqs += [message.seq for message in page]
             if after is None:
-                return found
+                return seqs

@@ -14,12 +14,12 @@ from palimpsest.text.cutting import REPLACED
 
 def problems(messages: Sequence[Chat]) -> list[str]:
     """Why the chat API would refuse these messages; empty if it would not."""
-    found = [
+    faults = [
         f"{number}: {problem}"
         for number, message in enumerate(messages)
         for problem in _shape(message)
     ]
-    return found + ([] if messages else ["there is no message"]) + list(_order(messages))
+    return faults + ([] if messages else ["there is no message"]) + list(_order(messages))
 
 
 def _shape(message: Chat) -> Iterator[str]:

@@ -103,8 +103,10 @@ class ExtractionService(Service):
     def current(self, topic: str) -> str | None:
         """What holds of a topic."""
         pointer = self.memories.pointers(SARAH, [topic]).get(topic)
-        found = self.memories.records(SARAH, [pointer.record]) if pointer and pointer.record else ()
-        return found[0].content if found else None
+        records = (
+            self.memories.records(SARAH, [pointer.record]) if pointer and pointer.record else ()
+        )
+        return records[0].content if records else None
 
     def through(self, session: str = "s") -> int:
         return self.memories.progress(SARAH, session).through
@@ -128,7 +130,7 @@ def said_by(draft: Draft, timestamp: str) -> Draft:
 
 
 def facts(number: int, *, word: str = "thing") -> list[str]:
-    return [f"fact: {word} {each} is so" for each in range(number)]
+    return [f"fact: {word} {fact} is so" for fact in range(number)]
 
 
 def asked(*texts: str, room: int = 100_000) -> tuple[ExtractionService, Job]:

@@ -33,8 +33,8 @@ class MemoryService(Service):
 
     def say(self, content: str, **more: Any) -> Remembered:
         """A fact about the employer, unless said otherwise."""
-        (one,) = self.remember(SARAH, [fact(content, **more)])
-        return one
+        (remembered,) = self.remember(SARAH, [fact(content, **more)])
+        return remembered
 
     def current(self, **where: Any) -> list[str]:
         """What is current, newest first."""

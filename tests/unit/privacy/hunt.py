@@ -62,19 +62,21 @@ class Parrot:
         self.read += [instructions, text]
         if schema.name != "memories":
             return Completion("{}", "parrot", Usage(1, 1, 1))
-        memories = [_memory(int(number), unescape(said)) for number, said in _MESSAGE.findall(text)]
+        memories = [
+            _memory(int(number), unescape(words)) for number, words in _MESSAGE.findall(text)
+        ]
         return Completion(json.dumps({"memories": memories}), "parrot", Usage(1, 1, 1))
 
 
-def _memory(number: int, said: str) -> dict[str, Any]:
+def _memory(number: int, words: str) -> dict[str, Any]:
     return {
         "type": "fact",
-        "content": said.strip(),
+        "content": words.strip(),
         "messages": [number],
-        "quote": said.strip(),
+        "quote": words.strip(),
         "topic": None,
         "subject": "user",
-        "keywords": said.split()[:8],
+        "keywords": words.split()[:8],
         "queries": [],
         "importance": 0.9,
         "confidence": 1.0,
@@ -186,8 +188,8 @@ class Hunt:
     def kept_calls(self) -> str:
         """Everything that is kept of calls of the model."""
         blobs = self.service.stores.blobs
-        found = [blobs.get(key) for key in blobs.keys(f"calls/{TENANT.tenant}/")]
-        return "\n".join(data.decode() for data in found if data)
+        contents = [blobs.get(key) for key in blobs.keys(f"calls/{TENANT.tenant}/")]
+        return "\n".join(data.decode() for data in contents if data)
 
     def known(self) -> list[str]:
         page = self.service.manage_memories.listed(SARAH, where=MemoryFilter(), limit=100)[0]
@@ -218,14 +220,17 @@ class Hunt:
         memories = self.service.stores.memories
         for types in (frozenset[Any](), GRAPH):
             page = memories.listed(SARAH, types=types, limit=1_000)
-            yield "records", json.dumps([asdict(one) for one in page.records], default=str)
+            yield "records", json.dumps([asdict(record) for record in page.records], default=str)
         for name in self.service.stores.sessions.listed(
             TENANT, user=SARAH.user, limit=100
         ).sessions:
-            found = self.service.stores.sessions.compactions(
+            compactions = self.service.stores.sessions.compactions(
                 TENANT.session(name), first=1, last=10_000
             )
-            yield "summaries", json.dumps([asdict(one) for one in found], default=str)
+            yield (
+                "summaries",
+                json.dumps([asdict(compaction) for compaction in compactions], default=str),
+            )
         yield "index", index_text(self.service)
         yield "kept model calls", self.kept_calls()
         jobs, _ = self.service.stores.jobs.listed(SARAH, limit=1_000, newest_first=True)
@@ -235,11 +240,13 @@ class Hunt:
         for answer in (False, True):
             request = RecallRequest(question, k=20, answer=answer, session=session, explain=True)
             result = self.service.recall(SARAH, request)
-            shown = [[one.content, one.before, asdict(one.source)] for one in result.memories]
+            shown = [
+                [memory.content, memory.before, asdict(memory.source)] for memory in result.memories
+            ]
             yield "recall", json.dumps([shown, result.answer], default=str, ensure_ascii=False)
         for mode in ("keyword", "vector"):
-            found = self.service.search(SARAH, question, mode=mode, k=20)
-            yield "search", json.dumps([one.content for one in found], ensure_ascii=False)
+            memories = self.service.search(SARAH, question, mode=mode, k=20)
+            yield "search", json.dumps([memory.content for memory in memories], ensure_ascii=False)
 
     def leaks(self, *words: str, question: str, besides: Sequence[str] = ()) -> list[str]:
         """The places where one of the words stands."""

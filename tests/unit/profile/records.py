@@ -21,9 +21,9 @@ def tokens(text: str) -> int:
 
 def record(content: str, *, at: int = NOW - DAY, **fields: Any) -> Record:
     """A fact without a topic, said a day ago, unless said otherwise."""
-    given: dict[str, Any] = {"type": "fact", "content": content, "valid_from": at} | fields
-    more: dict[str, Any] = {name: given.pop(name) for name in ("expires_at",) if name in given}
-    made = drafted(Statement(**given), tenant="acme", user="sarah", now=NOW, lifetime=None)
+    stated: dict[str, Any] = {"type": "fact", "content": content, "valid_from": at} | fields
+    more: dict[str, Any] = {name: stated.pop(name) for name in ("expires_at",) if name in stated}
+    made = drafted(Statement(**stated), tenant="acme", user="sarah", now=NOW, lifetime=None)
     return replace(made, **more)
 
 
@@ -37,13 +37,13 @@ def preference(key: str, value: str) -> Record:
 
 
 def made(*records: Record, now: int = NOW, **how: Any) -> Profile:
-    given: dict[str, Any] = {"user": "sarah", "now": now, "count": tokens} | how
-    return profile_of(records, **given)
+    options: dict[str, Any] = {"user": "sarah", "now": now, "count": tokens} | how
+    return profile_of(records, **options)
 
 
 def lines(profile: Profile) -> dict[str, list[str]]:
     """The statements of each section."""
-    found: dict[str, list[str]] = {}
+    texts: dict[str, list[str]] = {}
     for section in profile.sections:
-        found[section.kind] = [line.text for line in section.lines]
-    return found
+        texts[section.kind] = [line.text for line in section.lines]
+    return texts

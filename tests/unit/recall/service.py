@@ -65,7 +65,7 @@ class RecallService(Service):
     ) -> tuple[Message, ...]:
         """Append these texts to a session; `role` is one for all, or one for each."""
         roles = [role] * len(texts) if isinstance(role, str) else role
-        said = [
+        spoken_chats = [
             *chats,
             *({"role": who, "content": text} for who, text in zip(roles, texts, strict=True)),
         ]
@@ -74,8 +74,8 @@ class RecallService(Service):
         before = head if head is not None and head.status != "deleted" else None
         last = 0 if head is None else head.seq
         messages = numbered(
-            [Draft(chat, metadata=metadata or {}) for chat in said],
-            [1] * len(said),
+            [Draft(chat, metadata=metadata or {}) for chat in spoken_chats],
+            [1] * len(spoken_chats),
             session=session,
             seq=last,
             turn=0 if before is None else before.turn,
@@ -125,16 +125,21 @@ class RecallService(Service):
         self.sessions.commit(scope, Commit(before=head, after=deleted(head, now=self.time.now())))
 
     def keep(
-        self, content: str, *, scope: UserScope = SARAH, said: Sequence[Message] = (), **more: Any
+        self,
+        content: str,
+        *,
+        scope: UserScope = SARAH,
+        messages: Sequence[Message] = (),
+        **more: Any,
     ) -> Record:
-        """A fact, as the table has it; `said` are the messages that it rests on, of session
+        """A fact, as the table has it; `messages` are those that it rests on, of session
         `talk`.
         """
         source = Source()
-        if said:
+        if messages:
             ids, seqs = (
-                tuple(message.id for message in said),
-                tuple(message.seq for message in said),
+                tuple(message.id for message in messages),
+                tuple(message.seq for message in messages),
             )
             source = Source("talk", ids, seqs, more.pop("quote", None))
         fields: dict[str, Any] = {"type": "fact", "source": source} | more
@@ -174,7 +179,7 @@ class RecallService(Service):
 
     def found(self, query: str, **more: Any) -> list[str]:
         """The contents that a recall gives, best first."""
-        return [one.content for one in self.recall(query, **more).memories]
+        return [memory.content for memory in self.recall(query, **more).memories]
 
     def indexed(self, scope: UserScope = SARAH) -> int:
         return self.index.count(scope)

@@ -67,7 +67,7 @@ def test_a_message_comes_back_as_it_was_said_with_its_own_number(service: Recall
 def test_a_record_gains_by_the_message_that_it_was_taken_from(service: RecallService) -> None:
     (said,) = service.say("The laptop has a warranty, my manager says.")
     other = service.keep("The manager likes tea")
-    taken = service.keep("The manager likes cake", said=[said])
+    taken = service.keep("The manager likes cake", messages=[said])
     service.index_all()
     found = service.recall("Which warranty does the manager give for the laptop?").memories
     scores = {one.id: one.score for one in found}
@@ -108,7 +108,7 @@ def test_what_the_index_confirms_while_it_is_searched_is_found(
 
 def test_tasks_are_found_and_those_of_ended_sessions_come_last(service: RecallService) -> None:
     said = service.say("please book the flight")
-    service.keep("book the flight to Porto", type="task", said=said)
+    service.keep("book the flight to Porto", type="task", messages=said)
     service.keep("The flight to Porto is on Friday", type="event")
     service.index_all()
     (best, *rest) = service.recall(
@@ -124,7 +124,7 @@ def test_tasks_are_found_and_those_of_ended_sessions_come_last(service: RecallSe
 
 def test_a_task_of_an_ended_session_is_found_in_its_own_words(service: RecallService) -> None:
     said = service.say("remind me to send the slides to Priya before Thursday")
-    service.keep("Send the slides to Priya before Thursday", type="task", said=said)
+    service.keep("Send the slides to Priya before Thursday", type="task", messages=said)
     service.change_head(status="ended")
     for number in range(9):
         service.say(
@@ -245,9 +245,9 @@ def test_an_answer_that_recites_what_is_remembered_gives_its_place_to_the_record
 def test_what_the_window_of_the_asking_session_holds_is_left_out(service: RecallService) -> None:
     old, new = service.say("My bicycle is red", "My bicycle has a bell")
     service.say("The bicycle is a gift", session="other")
-    service.keep("Has a red bicycle", said=[old])
-    service.keep("Has a bicycle bell", said=[new])
-    service.keep("The bicycle is red, and has a bell", said=[old, new])
+    service.keep("Has a red bicycle", messages=[old])
+    service.keep("Has a bicycle bell", messages=[new])
+    service.keep("The bicycle is red, and has a bell", messages=[old, new])
     everything = {
         "My bicycle is red", "My bicycle has a bell", "The bicycle is a gift", "Has a red bicycle",
         "Has a bicycle bell", "The bicycle is red, and has a bell",
@@ -335,8 +335,8 @@ def test_a_message_that_a_record_quotes_in_full_is_not_told_twice(service: Recal
     said = service.say(
         "I like green tea", "By the way, I like green tea, and the train is late again today, sadly"
     )
-    service.keep("Likes green tea", said=said[:1], quote="I like green tea")
-    service.keep("Enjoys green tea", said=said[1:], quote="I like green tea")
+    service.keep("Likes green tea", messages=said[:1], quote="I like green tea")
+    service.keep("Enjoys green tea", messages=said[1:], quote="I like green tea")
     service.index_all()
     found = service.found("green tea", k=9)
     assert "I like green tea" not in found
@@ -350,10 +350,10 @@ def test_an_earlier_value_is_never_current_in_any_channel(service: RecallService
     first, _, second = service.say(
         "I work at Acme", "Good to know", "Now I work at Bolt", role=("user", "assistant", "user")
     )
-    service.keep("works at Acme", topic="employer", said=[first])
+    service.keep("works at Acme", topic="employer", messages=[first])
     stale = list(service.pending)
     service.embed(stale)
-    service.keep("works at Bolt", topic="employer", said=[second])
+    service.keep("works at Bolt", topic="employer", messages=[second])
     for question in (
         "Where does Sarah work?",
         "Who is the employer?",
@@ -376,9 +376,9 @@ def test_a_message_with_earlier_values_of_two_topics_is_outdated_by_the_record_t
         "My monthly saving is 300 and my bank is Beeline", "Now it is 250, at Copperline"
     )
     for content, said in (("300", both), ("250", later)):
-        service.keep(f"monthly saving: {content}", topic="monthly saving", said=[said])
+        service.keep(f"monthly saving: {content}", topic="monthly saving", messages=[said])
     for content, said in (("Beeline", both), ("Copperline", later)):
-        service.keep(f"bank: {content}", topic="bank", said=[said])
+        service.keep(f"bank: {content}", topic="bank", messages=[said])
     service.index_all()
     for question, current in (
         ("What is my monthly saving?", "monthly saving: 250"),
@@ -399,7 +399,7 @@ def test_of_corrections_that_arrive_in_any_order_only_the_last_one_said_is_told(
         service.keep(
             f"the party is on March {3 + 7 * number}",
             topic="party",
-            said=[said[number]],
+            messages=[said[number]],
             valid_from=moment,
         )
     for _ in range(2):  # before it is indexed, and after
@@ -414,8 +414,8 @@ def test_of_corrections_that_arrive_in_any_order_only_the_last_one_said_is_told(
 
 def test_a_question_of_the_past_may_have_the_earlier_value_first(service: RecallService) -> None:
     first, second = service.say("I worked at Acme for years", "Bolt hired me")
-    service.keep("works at Acme", topic="employer", said=[first])
-    service.keep("works at Bolt", topic="employer", said=[second])
+    service.keep("works at Acme", topic="employer", messages=[first])
+    service.keep("works at Bolt", topic="employer", messages=[second])
     service.index_all()
     assert (
         service.recall("Where did I work for years before, at Acme?").memories[0].content
@@ -427,7 +427,7 @@ def test_a_value_that_returned_is_not_outdated(service: RecallService) -> None:
     messages = service.say("Oat milk please", "Whole milk now", "Oat milk again")
     for number, content in enumerate(("milk: oat", "milk: whole", "milk: oat")):
         service.time.advance(1)
-        service.keep(content, topic="milk", said=[messages[number]])
+        service.keep(content, topic="milk", messages=[messages[number]])
     service.index_all()
     outdated = {
         one.content for one in service.recall("Which milk?", k=9).memories if one.outdated_by
@@ -549,7 +549,12 @@ def test_as_of_gives_nothing_of_a_topic_that_had_been_retracted(service: RecallS
 def test_filters_hold_in_the_index_and_out_of_it(service: RecallService) -> None:
     said = service.say("tea one", metadata={"channel": "web"}, agent="hr")
     service.keep(
-        "tea two", importance=0.9, subject="Sarah", agent="hr", metadata={"team": "x"}, said=said
+        "tea two",
+        importance=0.9,
+        subject="Sarah",
+        agent="hr",
+        metadata={"team": "x"},
+        messages=said,
     )
     service.keep("tea three", type="instruction", importance=0.3)
     service.time.advance(DAY)
@@ -745,7 +750,7 @@ def test_a_table_of_memories_that_fails_is_an_error_and_never_an_empty_answer(
     service: RecallService, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     said = service.say("The manager is great")
-    service.keep("The manager is Dana", topic="manager", said=said)
+    service.keep("The manager is Dana", topic="manager", messages=said)
     service.index_all()
     monkeypatch.setattr(service.memories, method, _failing)
     with pytest.raises(Unavailable):
@@ -794,8 +799,8 @@ def test_one_retriever_answers_alone_with_its_own_scores(service: RecallService)
 
 def test_a_retriever_alone_marks_an_earlier_value_too(service: RecallService) -> None:
     first, second = service.say("I work at Acme", "Now I work at Bolt")
-    service.keep("works at Acme", topic="employer", said=[first])
-    current = service.keep("works at Bolt", topic="employer", said=[second])
+    service.keep("works at Acme", topic="employer", messages=[first])
+    current = service.keep("works at Bolt", topic="employer", messages=[second])
     service.index_all()
     found = {
         one.content: one.outdated_by for one in service.search(SARAH, "work", mode="keyword", k=9)

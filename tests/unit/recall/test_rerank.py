@@ -205,8 +205,8 @@ def test_a_record_stays_before_the_message_that_says_its_earlier_value(
     service: RecallService,
 ) -> None:
     old, new = service.say("My manager is Tom.", "My manager is Dana.")
-    service.keep("The manager is Tom", topic="manager", said=[old], quote="manager is Tom")
-    service.keep("The manager is Dana", topic="manager", said=[new], quote="manager is Dana")
+    service.keep("The manager is Tom", topic="manager", messages=[old], quote="manager is Tom")
+    service.keep("The manager is Dana", topic="manager", messages=[new], quote="manager is Dana")
     service.index_all()
     found = service.found("Who is the manager?", reranker=Rating(lambda text: "Tom" in text))
     assert found.index("The manager is Dana") < found.index("My manager is Tom.")

@@ -75,7 +75,7 @@ def test_a_long_sentence_is_cut_and_a_long_name_too(service: RecallService) -> N
 
 def test_an_outdated_statement_is_no_answer(service: RecallService) -> None:
     old, new = service.say("My manager is Tom.", "Dana leads the group now.")
-    service.keep("The manager is Tom", topic="manager", said=[old], quote="manager is Tom")
-    service.keep("The manager is Dana", topic="manager", said=[new], quote="Dana leads")
+    service.keep("The manager is Tom", topic="manager", messages=[old], quote="manager is Tom")
+    service.keep("The manager is Dana", topic="manager", messages=[new], quote="Dana leads")
     service.index_all()
     assert "Tom" not in answer(service, "Who is my manager?")

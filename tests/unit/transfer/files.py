@@ -17,13 +17,13 @@ def exported(service: Service, call: Client, path: str = MAKE_EXPORT) -> str:
     """What an export writes."""
     job = call("POST", path).json["job_id"]
     service.drain()
-    found = call("GET", f"/v1/jobs/{job}").json
-    assert found["state"] == "done", found
+    job_now = call("GET", f"/v1/jobs/{job}").json
+    assert job_now["state"] == "done", job_now
     keys = [key for key in service.blobs.keys("exports/") if job in key]
-    assert len(found["files"]) == len(keys)
+    assert len(job_now["files"]) == len(keys)
     text = b"".join(service.blobs.get(key) or b"" for key in keys).decode()
-    assert found["result"]["lines"] == text.count("\n")
-    assert found["result"]["bytes"] == len(text.encode())
+    assert job_now["result"]["lines"] == text.count("\n")
+    assert job_now["result"]["bytes"] == len(text.encode())
     return text
 
 

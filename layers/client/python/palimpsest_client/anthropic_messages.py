@@ -41,8 +41,8 @@ def reply_of(message: Mapping[str, Any]) -> Message:
         for block in blocks if block["type"] == "tool_use"
     ]  # fmt: skip
     text = _text(blocks)
-    said = {"content": text} if text or not calls else {}
-    return {"role": "assistant", **said, **({"tool_calls": calls} if calls else {})}
+    content = {"content": text} if text or not calls else {}
+    return {"role": "assistant", **content, **({"tool_calls": calls} if calls else {})}
 
 
 def reply_of_events(events: Iterable[Mapping[str, Any]]) -> Message:
@@ -60,7 +60,7 @@ def reply_of_events(events: Iterable[Mapping[str, Any]]) -> Message:
             elif delta["type"] == "input_json_delta":
                 block["written"] += delta["partial_json"]
     return reply_of(
-        {"content": [whole for _, each in sorted(blocks.items()) if (whole := _whole(each))]}
+        {"content": [whole for _, block in sorted(blocks.items()) if (whole := _whole(block))]}
     )
 
 

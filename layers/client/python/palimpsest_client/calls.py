@@ -241,11 +241,11 @@ def _pause(sent: Sent, number: int) -> float | None:
         return None
     growing: float = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (number - 1))
     try:
-        asked = float(sent.retry_after or 0)
+        wanted = float(sent.retry_after or 0)
     except ValueError:  # a date
-        asked = 0
-    asked = 0 if math.isnan(asked) else asked
-    return max(min(asked, LONGEST_PAUSE), random.uniform(growing / 2, growing))  # noqa: S311 - no secret
+        wanted = 0
+    wanted = 0 if math.isnan(wanted) else wanted
+    return max(min(wanted, LONGEST_PAUSE), random.uniform(growing / 2, growing))  # noqa: S311 - no secret
 
 
 def _is_the_gateways_own(sent: Sent) -> bool:

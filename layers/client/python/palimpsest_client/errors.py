@@ -94,11 +94,11 @@ class Problem(PalimpsestError):
         return self.body.get("minimum")
 
 
-def _field_errors(found: Any) -> Sequence[Mapping[str, str]]:
+def _field_errors(stated: Any) -> Sequence[Mapping[str, str]]:
     """Return the errors that name a field and say what is wrong with it. All other entries are left
     out.
     """
-    every = found if isinstance(found, list) else ()
+    every = stated if isinstance(stated, list) else ()
     return [
         error
         for error in every

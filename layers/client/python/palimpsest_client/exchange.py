@@ -200,17 +200,17 @@ def _parsed(text: str, place: str) -> Any:
     return value
 
 
-def _statements(found: Any, file: Path) -> Iterator[JSON]:
-    if not isinstance(found, list):
+def _statements(memories: Any, file: Path) -> Iterator[JSON]:
+    if not isinstance(memories, list):
         raise ValueError(f"{file} holds no list of memories.")  # noqa: TRY004 - the file is wrong
-    for number, memory in enumerate(found, 1):
+    for number, memory in enumerate(memories, 1):
         text = memory.get("memory") or memory.get("text") if isinstance(memory, Mapping) else None
         if not isinstance(text, str):
             raise ValueError(f"{file}: memory {number} has no text under `memory`.")  # noqa: TRY004 - the file is wrong
-        given = memory.get("metadata")
+        stored = memory.get("metadata")
         known = (
-            {name: value for name, value in given.items() if _is_scalar(value)}
-            if isinstance(given, dict)
+            {name: value for name, value in stored.items() if _is_scalar(value)}
+            if isinstance(stored, dict)
             else {}
         )
         metadata = {**known, **({"mem0_id": str(memory["id"])} if memory.get("id") else {})}

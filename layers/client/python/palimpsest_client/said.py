@@ -17,18 +17,18 @@ its chunks).
 OnText = Callable[[str], object]
 
 
-def message_of(said: Said, *, role: str = "user") -> Message:
+def message_of(value: Said, *, role: str = "user") -> Message:
     """Return the value as a chat message. A plain text becomes a message of the role `role`. Raises
     `TypeError` for any other value.
     """
-    if isinstance(said, str):
-        return {"role": role, "content": said}
-    if isinstance(said, Mapping):
-        message: Mapping[str, Any] = said
-    elif callable(dump := getattr(said, "model_dump", None)):
+    if isinstance(value, str):
+        return {"role": role, "content": value}
+    if isinstance(value, Mapping):
+        message: Mapping[str, Any] = value
+    elif callable(dump := getattr(value, "model_dump", None)):
         message = dump(exclude_none=True)
     else:
-        raise TypeError(f"{type(said).__name__} is neither a text nor a chat message.")
+        raise TypeError(f"{type(value).__name__} is neither a text nor a chat message.")
     if choices := message.get("choices"):
         message = choices[0]["message"]
     return {name: value for name, value in message.items() if value is not None}
@@ -41,12 +41,12 @@ def parts(
     part has more than one message. The service stores consecutive calls of tools as one message, so
     no part ends between them, unless a whole part consists of them.
     """
-    found: list[Sequence[Message]] = []
+    done: list[Sequence[Message]] = []
     while (room := _fitting(messages, most, largest)) < len(messages):
         end = next((place for place in range(room, 0, -1) if _begins_part(messages, place)), room)
-        found.append(messages[:end])
+        done.append(messages[:end])
         messages = messages[end:]
-    return [*found, messages] if messages else found
+    return [*done, messages] if messages else done
 
 
 def _fitting(messages: Sequence[Message], most: int, largest: int | None) -> int:
@@ -65,16 +65,16 @@ def _begins_part(messages: Sequence[Message], place: int) -> bool:
     if message.get("role") == "tool":
         return False
     before: Message = next(
-        (each for each in messages[place - 1 :: -1] if each.get("role") != "item"), {}
+        (earlier for earlier in messages[place - 1 :: -1] if earlier.get("role") != "item"), {}
     )
     is_among = message.get("role") == "item" or message.get("tool_calls")
     return not (before.get("tool_calls") and is_among)
 
 
-def is_stream(said: Said) -> bool:
+def is_stream(value: Said) -> bool:
     """Return whether the value is a stream of chunks or a generator of texts."""
-    whole = isinstance(said, str | Mapping) or hasattr(said, "model_dump")
-    return not whole and isinstance(said, Iterable | AsyncIterable)
+    whole = isinstance(value, str | Mapping) or hasattr(value, "model_dump")
+    return not whole and isinstance(value, Iterable | AsyncIterable)
 
 
 class Reply:
@@ -136,12 +136,12 @@ async def read_async_stream(stream: AsyncIterable[Any], on_text: OnText | None) 
     return reply.message
 
 
-def reply_of(said: Said, on_text: OnText | None) -> Message:
+def reply_of(value: Said, on_text: OnText | None) -> Message:
     """Return the assistant's message. A stream is read to its end."""
-    return read_stream(said, on_text) if is_stream(said) else message_of(said, role="assistant")
+    return read_stream(value, on_text) if is_stream(value) else message_of(value, role="assistant")
 
 
-async def async_reply_of(said: Said, on_text: OnText | None) -> Message:
-    if isinstance(said, AsyncIterable):
-        return await read_async_stream(said, on_text)
-    return reply_of(said, on_text)
+async def async_reply_of(value: Said, on_text: OnText | None) -> Message:
+    if isinstance(value, AsyncIterable):
+        return await read_async_stream(value, on_text)
+    return reply_of(value, on_text)

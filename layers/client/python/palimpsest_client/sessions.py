@@ -115,7 +115,7 @@ class SessionCalls:
         is the `cache.mark` of an earlier context. With it, `cache` says how much of the beginning
         both contexts share. Raises `SessionNotFound` and `BudgetTooSmall`.
         """
-        asked = {
+        options = {
             "max_tokens": max_tokens,
             "model": model,
             "compact": compact,
@@ -127,8 +127,8 @@ class SessionCalls:
         }
         query = {"user_id": self.user}
         if message is None:
-            return call("GET", "sessions", self.id, "context", query=query | asked)
-        body = {**asked, "message": message_of(message)}
+            return call("GET", "sessions", self.id, "context", query=query | options)
+        body = {**options, "message": message_of(message)}
         return call("POST", "sessions", self.id, "context", body=body, query=query)
 
     def begun_context(self, /, **options: Any) -> Steps[Context]:

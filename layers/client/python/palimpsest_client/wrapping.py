@@ -93,28 +93,28 @@ class _OpenAI:
     """The requests and answers of OpenAI's chat API."""
 
     @staticmethod
-    def given(asked: Mapping[str, Any]) -> list[Message]:
-        return [message_of(message) for message in asked["messages"]]
+    def messages(arguments: Mapping[str, Any]) -> list[Message]:
+        return [message_of(message) for message in arguments["messages"]]
 
     @staticmethod
-    def asked(turn: Turn, asked: Mapping[str, Any]) -> dict[str, Any]:
+    def with_context(turn: Turn, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the model's input: the context, with the loop's own messages unchanged."""
-        own = {mark_of(message_of(message)): message for message in asked["messages"]}
+        own = {mark_of(message_of(message)): message for message in arguments["messages"]}
         messages = [own.get(mark_of(message), message) for message in turn.messages]
-        return {**asked, "messages": messages}
+        return {**arguments, "messages": messages}
 
     @staticmethod
-    def keyed(turn: Turn, asked: Mapping[str, Any], *, host: str) -> dict[str, Any]:
+    def keyed(turn: Turn, arguments: Mapping[str, Any], *, host: str) -> dict[str, Any]:
         """Return the model's input with the key of the session's prompt cache. The key is sent only
         to hosts that are known to accept or ignore it, because some compatible servers refuse
         unknown fields.
         """
         key = turn.context.get("prompt_cache_key")
-        body = asked.get("extra_body") or {}
-        is_given = "prompt_cache_key" in asked or "prompt_cache_key" in body
+        body = arguments.get("extra_body") or {}
+        is_given = "prompt_cache_key" in arguments or "prompt_cache_key" in body
         if not key or is_given or not _takes_keys(host):
-            return dict(asked)
-        return {**asked, "extra_body": {**body, "prompt_cache_key": key}}
+            return dict(arguments)
+        return {**arguments, "extra_body": {**body, "prompt_cache_key": key}}
 
     @staticmethod
     def stored(reply: Any) -> Message:
@@ -136,14 +136,14 @@ class _OpenAI:
         return used_of_chunks(part.model_dump(exclude_none=True) for part in parts)
 
     @staticmethod
-    def counted(asked: Mapping[str, Any], *, host: str) -> dict[str, Any]:
+    def counted(arguments: Mapping[str, Any], *, host: str) -> dict[str, Any]:
         """Return the model's input with a request for the usage at the end of a stream, which the
         loop has not made. Some compatible servers refuse options that they do not know.
         """
-        options = asked.get("stream_options")
-        if not asked.get("stream") or options is not None or not _takes_keys(host):
-            return dict(asked)
-        return {**asked, "stream_options": {"include_usage": True}}
+        options = arguments.get("stream_options")
+        if not arguments.get("stream") or options is not None or not _takes_keys(host):
+            return dict(arguments)
+        return {**arguments, "stream_options": {"include_usage": True}}
 
     @staticmethod
     def is_for_us(part: Any) -> bool:
@@ -159,14 +159,14 @@ class _Anthropic:
     """The requests and answers of Anthropic's Messages API."""
 
     @staticmethod
-    def given(asked: Mapping[str, Any]) -> list[Message]:
-        return chats_of(asked["messages"], system=asked.get("system"))
+    def messages(arguments: Mapping[str, Any]) -> list[Message]:
+        return chats_of(arguments["messages"], system=arguments.get("system"))
 
     @staticmethod
-    def asked(turn: Turn, asked: Mapping[str, Any]) -> dict[str, Any]:
-        own = {marks_of(message): message for message in asked["messages"]}
+    def with_context(turn: Turn, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        own = {marks_of(message): message for message in arguments["messages"]}
         system = turn.context.get("system")
-        without = {name: value for name, value in asked.items() if name != "system"}
+        without = {name: value for name, value in arguments.items() if name != "system"}
         messages = [
             pointed(own[marks_of(message)], message) if marks_of(message) in own else message
             for message in turn.messages
@@ -174,9 +174,9 @@ class _Anthropic:
         return {**without, "messages": messages, **({"system": system} if system else {})}
 
     @staticmethod
-    def keyed(turn: Turn, asked: Mapping[str, Any], *, host: str) -> dict[str, Any]:  # noqa: ARG004 - as OpenAI's
+    def keyed(turn: Turn, arguments: Mapping[str, Any], *, host: str) -> dict[str, Any]:  # noqa: ARG004 - as OpenAI's
         """Return the model's input. Anthropic's API has cache points and needs no key."""
-        return dict(asked)
+        return dict(arguments)
 
     @staticmethod
     def stored(reply: Any) -> Message:
@@ -195,11 +195,11 @@ class _Anthropic:
         return used_of_events(part.model_dump(exclude_none=True) for part in parts)
 
     @staticmethod
-    def counted(asked: Mapping[str, Any], *, host: str) -> dict[str, Any]:  # noqa: ARG004 - as OpenAI's
+    def counted(arguments: Mapping[str, Any], *, host: str) -> dict[str, Any]:  # noqa: ARG004 - as OpenAI's
         """Return the model's input unchanged, because every stream of Anthropic's states
         its usage.
         """
-        return dict(asked)
+        return dict(arguments)
 
     @staticmethod
     def is_for_us(part: Any) -> bool:  # noqa: ARG004 - as OpenAI's
@@ -234,11 +234,11 @@ class Heard:
             None  # what was said last, and the key of its append
         )
 
-    def turn(self, given: Sequence[Message], form: str) -> Steps[Turn]:
-        """Store the new messages in `given`, and return the model's next input."""
+    def turn(self, messages: Sequence[Message], form: str) -> Steps[Turn]:
+        """Store the new ones of the messages, and return the model's next input."""
         if not self._has_looked:
             yield from self._look_back()
-        new = self._new(given)
+        new = self._new(messages)
         *earlier, newest = parts(new, most=MOST_AT_ONCE) or [[]]
         for part in earlier:
             yield from self._calls.append(*part)
@@ -275,12 +275,12 @@ class Heard:
         self._learn([cast("Message", row) for row in reversed(stored)])
         self._system = None if system is None else mark_of(message_of(system, role="system"))
 
-    def _new(self, given: Sequence[Message]) -> list[Message]:
+    def _new(self, messages: Sequence[Message]) -> list[Message]:
         """Return the messages after the last known message. If a loop sends no history, return the
         messages after the last reply.
         """
-        chats = [chat for chat in given if not _is_system(chat)]
-        systems = [chat for chat in given if _is_system(chat)]
+        chats = [chat for chat in messages if not _is_system(chat)]
+        systems = [chat for chat in messages if _is_system(chat)]
         begins = 0
         if self._last is not None:
             places = [at for at, chat in enumerate(chats, 1) if mark_of(chat) == self._last]
@@ -337,26 +337,28 @@ def _remember(wrapped: Any, resource: Any, name: str, api: Api, heard: Heard) ->
     connection = wrapped.palimpsest._connection  # noqa: SLF001 - our own
     host = urlsplit(str(getattr(wrapped, "base_url", ""))).hostname or ""
 
-    def sent(turn: Turn, asked: Mapping[str, Any]) -> dict[str, Any]:
-        keyed = api.keyed(turn, api.asked(turn, asked), host=host)
+    def sent(turn: Turn, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        keyed = api.keyed(turn, api.with_context(turn, arguments), host=host)
         return api.counted(keyed, host=host)
 
-    def hides(asked: Mapping[str, Any]) -> Callable[[Any], bool]:
-        return api.is_for_us if asked.get("stream_options") is None else _nothing
+    def hides(arguments: Mapping[str, Any]) -> Callable[[Any], bool]:
+        return api.is_for_us if arguments.get("stream_options") is None else _nothing
 
-    def ask(**asked: Any) -> Any:
-        turn = connection.run(heard.turn(api.given(asked), api.form))
-        reply = original(**sent(turn, asked))
-        if asked.get("stream"):
-            return Streamed(reply, lambda parts: connection.run(streamed(parts)), hides(asked))
+    def ask(**arguments: Any) -> Any:
+        turn = connection.run(heard.turn(api.messages(arguments), api.form))
+        reply = original(**sent(turn, arguments))
+        if arguments.get("stream"):
+            return Streamed(reply, lambda parts: connection.run(streamed(parts)), hides(arguments))
         connection.run(heard.store(api.stored(reply), api.used(reply)))
         return reply
 
-    async def ask_async(**asked: Any) -> Any:
-        turn = await connection.run(heard.turn(api.given(asked), api.form))
-        reply = await original(**sent(turn, asked))
-        if asked.get("stream"):
-            return AsyncStreamed(reply, lambda parts: connection.run(streamed(parts)), hides(asked))
+    async def ask_async(**arguments: Any) -> Any:
+        turn = await connection.run(heard.turn(api.messages(arguments), api.form))
+        reply = await original(**sent(turn, arguments))
+        if arguments.get("stream"):
+            return AsyncStreamed(
+                reply, lambda parts: connection.run(streamed(parts)), hides(arguments)
+            )
         await connection.run(heard.store(api.stored(reply), api.used(reply)))
         return reply
 

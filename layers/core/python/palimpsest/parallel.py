@@ -66,14 +66,14 @@ def run_both(first: Callable[[], First], second: Callable[[], Second]) -> tuple[
 
 
 def run_each(
-    work: Callable[[Given], Made], given: Sequence[Given], *, threads: int = THREADS
+    work: Callable[[Given], Made], arguments: Sequence[Given], *, threads: int = THREADS
 ) -> list[Made]:
-    """Call `work` with each of `given`, in at most `threads` threads at a time, and return the
+    """Call `work` with each of `arguments`, in at most `threads` threads at a time, and return the
     results in the same order. Waits until all calls have ended. If calls failed, raises the first
-    error in the order of `given`.
+    error in the order of `arguments`.
     """
-    if len(given) < 2:  # noqa: PLR2004 - a single one needs no thread
-        return [work(item) for item in given]
-    with ThreadPoolExecutor(min(threads, len(given))) as pool:
-        tasks = [pool.submit(copy_context().run, work, argument) for argument in given]
+    if len(arguments) < 2:  # noqa: PLR2004 - a single one needs no thread
+        return [work(item) for item in arguments]
+    with ThreadPoolExecutor(min(threads, len(arguments))) as pool:
+        tasks = [pool.submit(copy_context().run, work, argument) for argument in arguments]
     return [task.result() for task in tasks]

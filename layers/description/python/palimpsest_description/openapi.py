@@ -21,7 +21,9 @@ from palimpsest_description import examples, memory_examples
 from palimpsest_description.links import links
 
 Json = dict[str, Any]
-OPERATIONS = tuple(each for function in get_args(Function) for each in operations_of(function))
+OPERATIONS = tuple(
+    operation for function in get_args(Function) for operation in operations_of(function)
+)
 PUBLISHED = {
     "Compaction": "ShownCompaction",
     "Job": "ShownJob",
@@ -124,9 +126,11 @@ def description() -> Json:
         requests[name]["examples"] = [example]
     _move_defaults(requests)
     paths: Json = {}
-    for each in sorted(OPERATIONS, key=lambda known: [*TAGS].index(known.tag)):
-        stated = made["paths"].get(each.path, {}).get(each.method.lower(), {})
-        paths.setdefault(each.path, {})[each.method.lower()] = _operation(each, stated, requests)
+    for operation in sorted(OPERATIONS, key=lambda known: [*TAGS].index(known.tag)):
+        stated = made["paths"].get(operation.path, {}).get(operation.method.lower(), {})
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(
+            operation, stated, requests
+        )
     return {
         "openapi": "3.1.0",
         "info": {
@@ -208,8 +212,8 @@ def _move_defaults(schema: Any) -> None:
     generators would make fields with a `default` required.
     """
     if isinstance(schema, list):
-        for each in schema:
-            _move_defaults(each)
+        for part in schema:
+            _move_defaults(part)
     elif isinstance(schema, dict):
         fields = schema.get("properties", {})
         for field in fields.values():
@@ -222,7 +226,7 @@ def _move_defaults(schema: Any) -> None:
 
 
 def _responses(known: Operation, *, has_path_ids: bool, has_body: bool) -> Json:
-    given = {
+    responses = {
         str(status): _answer(status, models) | _links(known.name)
         for status, models in known.answers.items()
     }
@@ -231,8 +235,8 @@ def _responses(known: Operation, *, has_path_ids: bool, has_body: bool) -> Json:
     refused |= {413} if has_body or known.method in ("POST", "PUT", "PATCH") else set()
     problem = {str(status): _ref(f"Problem{status}") for status in refused - known.answers.keys()}
     for status in refused & known.answers.keys():
-        given[str(status)]["content"] |= _problem(status)["content"]
-    return given | dict(sorted((problem | {"429": _ref("Limit429")}).items()))
+        responses[str(status)]["content"] |= _problem(status)["content"]
+    return responses | dict(sorted((problem | {"429": _ref("Limit429")}).items()))
 
 
 def _answer(status: int, models: str) -> Json:
@@ -273,7 +277,7 @@ def _page(known: Operation) -> Json:
 
 
 def _links(name: str) -> Json:
-    return {"links": found} if (found := links(name)) else {}
+    return {"links": known} if (known := links(name)) else {}
 
 
 def _problem(status: int) -> Json:
@@ -286,10 +290,10 @@ def _problem(status: int) -> Json:
 
 
 def _like(status: int) -> Json:
-    found = next((kind for kind, known in problems.STATUS.items() if known == status), None)
+    kind = next((kind for kind, known in problems.STATUS.items() if known == status), None)
     if status == HTTPStatus.UNPROCESSABLE_ENTITY:
         return {}
-    code = found.code if found else problems.INTERNAL_ERROR
+    code = kind.code if kind else problems.INTERNAL_ERROR
     title = problems.title(HTTPStatus(status))
     return {
         "type": f"urn:palimpsest:problem:{code}",
@@ -297,7 +301,7 @@ def _like(status: int) -> Json:
         "status": status,
         "detail": title,
         "code": code,
-        "retryable": bool(found and found.retryable),
+        "retryable": bool(kind and kind.retryable),
         "errors": [],
     }
 

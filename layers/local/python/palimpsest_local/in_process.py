@@ -153,12 +153,12 @@ def everything(own: OwnStores, user: UserScope) -> Iterator[Changed]:
         if (after := page.after) is None:
             break
     while True:
-        found = own.sessions.listed(user.owner, user=user.user, limit=PAGE, after=after)
-        for session in found.sessions:
+        listed = own.sessions.listed(user.owner, user=user.user, limit=PAGE, after=after)
+        for session in listed.sessions:
             head = own.sessions.open(user.owner.session(session)).head
             seqs = range(head.base + 1, head.seq + 1) if head else ()
             yield from (MessageChanged(user.tenant, session, seq) for seq in seqs)
-        if (after := found.after) is None:
+        if (after := listed.after) is None:
             return
 
 
@@ -237,9 +237,9 @@ class WatchedFeed:
         return self.own.feed.jobs()
 
     def changes(self) -> Sequence[Changed]:
-        found = self.own.feed.changes()
-        if found is not None:
-            return found
+        waiting = self.own.feed.changes()
+        if waiting is not None:
+            return waiting
         if self.user is None:
             return ()
         self.embed.remove_stale(self.user)

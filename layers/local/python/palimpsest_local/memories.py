@@ -125,9 +125,10 @@ class UserMemories(Conversations):
             messages = IngestRequest.model_validate({"messages": [message]}).messages
             return not self._service.ingest_outside.unmet(self._scope, messages, session_id=session)
 
-        found = newest(history, checked_id(session, field="session_id"), has_met=has_met)
+        messages = newest(history, checked_id(session, field="session_id"), has_met=has_met)
         parts = [
-            found[start : start + MAX_TRANSCRIPT] for start in range(0, len(found), MAX_TRANSCRIPT)
+            messages[start : start + MAX_TRANSCRIPT]
+            for start in range(0, len(messages), MAX_TRANSCRIPT)
         ]
         jobs = [self.ingest(part, session=session, store=False) for part in parts]
         return sum(job.shown["appended"] for job in jobs)

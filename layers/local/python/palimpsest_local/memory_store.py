@@ -54,11 +54,11 @@ class StoredMemories:
         """Return the k nearest records that have not expired, nearest first, each with its
         cosine.
         """
-        found = self.store.search_by_vector(owner.user, vector, k=k)
+        matches = self.store.search_by_vector(owner.user, vector, k=k)
         model = self.space.model if self.space else None
         alike = [
             (memory, score)
-            for memory, score in found
+            for memory, score in matches
             if memory.fields.get("embedding_model") == model
         ]
         memories = [memory for memory, _ in alike]
@@ -227,11 +227,11 @@ class StoreIndex:
     def by_words(
         self, owner: UserScope, text: str, *, where: MemoryFilter = ANYTHING, k: int
     ) -> tuple[Hit, ...]:
-        asked = content_terms(text)
-        wanted = bool(asked) and where.record_types & SAID
+        query_terms = content_terms(text)
+        wanted = bool(query_terms) and where.record_types & SAID
         records = self._stored.worded(owner, text, k=SPARE * k) if wanted else []
         kept = [record for record in records if where.matches(record)]
-        rated = scores(asked, [terms(words_of(record)) for record in kept])
+        rated = scores(query_terms, [terms(words_of(record)) for record in kept])
         hits = [
             Hit(record.id, score) for record, score in zip(kept, rated, strict=True) if score > 0
         ]

@@ -127,8 +127,8 @@ class ManageStored(ManageMemories):
     def history(self, scope: UserScope, record_id: str) -> tuple[Version, ...]:
         raise _not_there(scope, record_id)
 
-    def listed(self, scope: UserScope, **asked: object) -> tuple[tuple[Record, ...], str | None]:
-        raise _not_there(scope, asked)
+    def listed(self, scope: UserScope, **options: object) -> tuple[tuple[Record, ...], str | None]:
+        raise _not_there(scope, options)
 
     def every(self, scope: UserScope, where: MemoryFilter) -> Iterator[Record]:
         raise _not_there(scope, where)

@@ -71,8 +71,8 @@ def assistant(content: str = "ok", **more: Any) -> Chat:
 
 def calling(*ids: str, arguments: str = "{}", content: str = "") -> Chat:
     calls = [
-        {"id": each, "type": "function", "function": {"name": "look", "arguments": arguments}}
-        for each in ids
+        {"id": call_id, "type": "function", "function": {"name": "look", "arguments": arguments}}
+        for call_id in ids
     ]
     return assistant(content, tool_calls=calls)
 
@@ -87,12 +87,12 @@ def system(content: str = "You help.") -> Chat:
 
 def head_of(window: Sequence[Message], **more: Any) -> Head:
     """The head of a session that holds these messages."""
-    shown = [each for each in window if each.role not in SYSTEM_ROLES]
+    shown = [message for message in window if message.role not in SYSTEM_ROLES]
     return Head(
         user="sarah",
         seq=window[-1].seq if window else 0,
         window_start=window[0].seq if window else 1,
-        window_tokens=sum(each.tokens for each in shown),
+        window_tokens=sum(message.tokens for message in shown),
         window_messages=len(shown),
         last_user_seq=last_user_seq(window),
         **more,
@@ -100,7 +100,7 @@ def head_of(window: Sequence[Message], **more: Any) -> Head:
 
 
 def last_user_seq(window: Sequence[Message]) -> int:
-    return max((each.seq for each in window if each.role == "user"), default=0)
+    return max((message.seq for message in window if message.role == "user"), default=0)
 
 
 def repaired(messages: Sequence[Chat]) -> list[Chat]:
@@ -114,7 +114,7 @@ def repaired(messages: Sequence[Chat]) -> list[Chat]:
 
 
 def shown(window: Sequence[Message]) -> list[Message]:
-    return [each for each in window if each.role not in SYSTEM_ROLES]
+    return [message for message in window if message.role not in SYSTEM_ROLES]
 
 
 # Strategies. Texts are drawn as a piece and how often it comes, so that a huge one costs Hypothesis
@@ -156,13 +156,13 @@ def _exchanges(draw: st.DrawFn, number: int) -> list[Chat]:
     """An assistant's calls, and results for some of them in any order."""
     beginning = draw(st.sampled_from(("call", "call", "provider" * 20)))
     ids = [
-        f"{beginning}_{number}_{each}" for each in range(draw(st.sampled_from((1, 1, 2, 3, 12))))
+        f"{beginning}_{number}_{place}" for place in range(draw(st.sampled_from((1, 1, 2, 3, 12))))
     ]
-    calls = [draw(_call(each)) for each in ids]
+    calls = [draw(_call(call_id)) for call_id in ids]
     answered = draw(st.permutations(draw(st.sampled_from((ids, ids, ids[1:], ids[:-1], [])))))
     return [
         assistant(draw(short_texts | texts), tool_calls=calls),
-        *(result(each, draw(_answers)) for each in answered),
+        *(result(call_id, draw(_answers)) for call_id in answered),
     ]
 
 

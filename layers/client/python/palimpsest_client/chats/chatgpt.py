@@ -33,11 +33,11 @@ def chat_of(row: Mapping[str, Any]) -> Chat:
     messages: list[JSON] = []
     at = time_of(row.get("create_time"))
     for key in branch:
-        given = nodes[key].get("message")
-        if not isinstance(given, Mapping):
+        stored = nodes[key].get("message")
+        if not isinstance(stored, Mapping):
             continue
-        at = time_of(given.get("create_time")) or at
-        read = _read(given, at, left_out)
+        at = time_of(stored.get("create_time")) or at
+        read = _read(stored, at, left_out)
         if read is not None:
             messages.append(read)
     known = row.get("conversation_id") or row.get("id")
@@ -59,20 +59,20 @@ def _created(node: Mapping[str, Any]) -> float:
 
 
 def _said(node: Mapping[str, Any]) -> bool:
-    given = node.get("message")
-    return isinstance(given, Mapping) and _read(given, None, Counter()) is not None
+    stored = node.get("message")
+    return isinstance(stored, Mapping) and _read(stored, None, Counter()) is not None
 
 
-def _read(given: Mapping[str, Any], at: str | None, left_out: Counter[str]) -> JSON | None:
+def _read(stored: Mapping[str, Any], at: str | None, left_out: Counter[str]) -> JSON | None:
     """Return the message, or None for one without words of the user or the assistant. `left_out`
     counts it then.
     """
-    role = (given.get("author") or {}).get("role")
-    content = given.get("content") or {}
-    metadata = given.get("metadata") or {}
+    role = (stored.get("author") or {}).get("role")
+    content = stored.get("content") or {}
+    metadata = stored.get("metadata") or {}
     if role == "system" or metadata.get("is_visually_hidden_from_conversation"):
         return None
-    is_aside = given.get("recipient") not in (None, "all")
+    is_aside = stored.get("recipient") not in (None, "all")
     if role not in ("user", "assistant") or is_aside or content.get("content_type") not in SHOWN:
         left_out["messages of tools"] += 1
         return None
@@ -80,7 +80,7 @@ def _read(given: Mapping[str, Any], at: str | None, left_out: Counter[str]) -> J
     left_out.update({"pictures and files": others} if others else {})
     if not text:
         return None
-    id_ = given.get("id")
+    id_ = stored.get("id")
     return message(role, text, at=at, id_=id_ if isinstance(id_, str) else None)
 
 

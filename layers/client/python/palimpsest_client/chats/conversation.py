@@ -32,7 +32,9 @@ class Chat:
     @property
     def began(self) -> str:
         """The time of the first message that has one, or an empty text."""
-        return next((each["timestamp"] for each in self.messages if "timestamp" in each), "")
+        return next(
+            (message["timestamp"] for message in self.messages if "timestamp" in message), ""
+        )
 
 
 def message(
@@ -48,17 +50,17 @@ def message(
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def time_of(given: Any) -> str | None:
-    """Return a time in RFC 3339. `given` is a number of seconds or milliseconds since 1970, or a
+def time_of(value: Any) -> str | None:
+    """Return a time in RFC 3339. `value` is a number of seconds or milliseconds since 1970, or a
     text in ISO 8601. A text without an offset is in this machine's time. Return None for any other
     value.
     """
     try:
-        if isinstance(given, int | float) and not isinstance(given, bool):
-            seconds = given / 1000 if given > MOST_SECONDS else given
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            seconds = value / 1000 if value > MOST_SECONDS else value
             return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
-        if isinstance(given, str):
-            return datetime.fromisoformat(given).astimezone(UTC).isoformat().replace("+00:00", "Z")
+        if isinstance(value, str):
+            return datetime.fromisoformat(value).astimezone(UTC).isoformat().replace("+00:00", "Z")
     except (ValueError, OverflowError, OSError):
         return None
     return None

@@ -143,11 +143,11 @@ def _message(label: str, at: str | None, text: Sequence[str], speakers: Speakers
 def _parts(messages: Sequence[JSON]) -> Iterator[Sequence[JSON]]:
     """Yield the conversations of a history, which end with a silence."""
     begun: list[JSON] = []
-    for each in messages:
-        if begun and _is_after_silence(begun[-1], each):
+    for spoken in messages:
+        if begun and _is_after_silence(begun[-1], spoken):
             yield begun
             begun = []
-        begun.append(each)
+        begun.append(spoken)
     if begun:
         yield begun
 

@@ -79,7 +79,7 @@ def _documents(file: Path) -> Iterator[tuple[str, Any]]:
         yield str(file), _parsed(file.read_bytes(), str(file))
         return
     with zipfile.ZipFile(file) as archive:
-        names = [each for each in archive.namelist() if _has_conversations(each)]
+        names = [name for name in archive.namelist() if _has_conversations(name)]
         if not names:
             raise ValueError(f"{file} has no conversations.json.")
         for name in sorted(names):

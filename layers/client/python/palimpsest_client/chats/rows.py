@@ -27,10 +27,10 @@ def chats_in(file: Path, speakers: Speakers) -> list[Chat]:
     ]
 
 
-def _chat(session: str | None, given: Sequence[Any], speakers: Speakers, place: str) -> Chat:
+def _chat(session: str | None, rows: Sequence[Any], speakers: Speakers, place: str) -> Chat:
     left_out = Counter[str]()
     read = [
-        _read(row, speakers, f"{place}, message {number}") for number, row in enumerate(given, 1)
+        _read(row, speakers, f"{place}, message {number}") for number, row in enumerate(rows, 1)
     ]
     left_out["empty messages"] += read.count(None)
     messages = [message for message in read if message is not None]
@@ -47,30 +47,30 @@ def _chat(session: str | None, given: Sequence[Any], speakers: Speakers, place: 
     )
 
 
-def _read(given: Any, speakers: Speakers, place: str) -> JSON | None:
+def _read(row: Any, speakers: Speakers, place: str) -> JSON | None:
     """Return a message in the form that the service accepts. A message of the chat API stays as it
     is.
     """
-    if not isinstance(given, Mapping):
+    if not isinstance(row, Mapping):
         raise ValueError(f"{place} is no message.")  # noqa: TRY004 - the file is wrong
-    said_by = next((given[name] for name in SPEAKERS if isinstance(given.get(name), str)), None)
+    said_by = next((row[name] for name in SPEAKERS if isinstance(row.get(name), str)), None)
     if said_by is None:
         raise ValueError(f"{place} has no role: name its speaker under `role`.")
     taken = {*SPEAKERS, *TEXTS, *TIMES}
-    fields: JSON = {name: value for name, value in given.items() if name not in taken}
-    fields |= _speaker(str(said_by), given, speakers)
-    text = next((given[name] for name in TEXTS if given.get(name)), None)
-    at = next((at for name in TIMES if (at := time_of(given.get(name)))), None)
+    fields: JSON = {name: value for name, value in row.items() if name not in taken}
+    fields |= _speaker(str(said_by), row, speakers)
+    text = next((row[name] for name in TEXTS if row.get(name)), None)
+    at = next((at for name in TIMES if (at := time_of(row.get(name)))), None)
     fields |= {} if text is None else {"content": text}
     fields |= {} if at is None else {"timestamp": at}
     return fields if text is not None or "tool_calls" in fields or "item" in fields else None
 
 
-def _speaker(said_by: str, given: Mapping[str, Any], speakers: Speakers) -> JSON:
+def _speaker(said_by: str, row: Mapping[str, Any], speakers: Speakers) -> JSON:
     if said_by not in ROLES:
         role, name = speakers.role_of(said_by)
         return {"role": role} if name is None else {"role": role, "name": name}
-    name = given.get("name")
+    name = row.get("name")
     if said_by == "user" and isinstance(name, str) and speakers.is_user(name):
         return {"role": said_by, "name": None}
     return {"role": said_by}

@@ -26,12 +26,12 @@ class AmbiguousDays(ValueError):
     """Days of a file may be read in two ways, and nothing in it decides between them."""
 
 
-def order_of(stamps: Iterable[re.Match[str]], given: DayOrder | None, place: str) -> DayOrder:
+def order_of(stamps: Iterable[re.Match[str]], wanted: DayOrder | None, place: str) -> DayOrder:
     """Return the order of day and month in the stamps of a file. A number above 12 decides. Raises
     `AmbiguousDays`.
     """
-    if given is not None:
-        return given
+    if wanted is not None:
+        return wanted
     first = second = 0
     doubtful = ""
     for stamp in stamps:
@@ -49,21 +49,21 @@ def order_of(stamps: Iterable[re.Match[str]], given: DayOrder | None, place: str
     )
 
 
-def time_in(found: re.Match[str], order: DayOrder) -> str | None:
+def time_in(stamp: re.Match[str], order: DayOrder) -> str | None:
     """Return the time of a stamp in RFC 3339, or None if there is no such time. A time without an
     offset is in this machine's time.
     """
-    a, b, c = int(found["a"]), int(found["b"]), int(found["c"])
-    if len(found["a"]) == YEAR:
+    a, b, c = int(stamp["a"]), int(stamp["b"]), int(stamp["c"])
+    if len(stamp["a"]) == YEAR:
         year, month, day = a, b, c
     else:
         day, month = (a, b) if order == "day-first" else (b, a)
-        year = c if len(found["c"]) == YEAR else CENTURY + c
-    hour = int(found["h"])
-    if found["half"]:
-        hour = hour % NOON + (NOON if found["half"][0] in "Pp" else 0)
+        year = c if len(stamp["c"]) == YEAR else CENTURY + c
+    hour = int(stamp["h"])
+    if stamp["half"]:
+        hour = hour % NOON + (NOON if stamp["half"][0] in "Pp" else 0)
     try:
-        at = datetime(year, month, day, hour, int(found["m"]), int(found["s"] or 0))  # noqa: DTZ001 - the zone follows
+        at = datetime(year, month, day, hour, int(stamp["m"]), int(stamp["s"] or 0))  # noqa: DTZ001 - the zone follows
     except ValueError:
         return None
-    return time_of(at.isoformat() + (found["zone"] or ""))
+    return time_of(at.isoformat() + (stamp["zone"] or ""))

@@ -140,16 +140,16 @@ def _speakers(chats: Sequence[Chat]) -> list[str]:
     return list(dict.fromkeys(name for chat in chats for name in chat.speakers))
 
 
-def _in_words(found: dict[str, Any]) -> dict[str, Any]:
-    cost = found["cost_usd"]
+def _in_words(estimate: dict[str, Any]) -> dict[str, Any]:
+    cost = estimate["cost_usd"]
     return {
-        "conversations": found["conversations"],
-        "messages": found["messages"],
-        "tokens": f"about {found['tokens']:,}",
-        "from": found["first"],
-        "to": found["last"],
-        "speakers": found["speakers"],
-        "left out": found["left_out"],
-        "cost": f"about ${cost:.2f} with {found['model']}, in {found['model_calls']:,} calls; "
-        "nothing without a model",
+        "conversations": estimate["conversations"],
+        "messages": estimate["messages"],
+        "tokens": f"about {estimate['tokens']:,}",
+        "from": estimate["first"],
+        "to": estimate["last"],
+        "speakers": estimate["speakers"],
+        "left out": estimate["left_out"],
+        "cost": f"about ${cost:.2f} with {estimate['model']}, in "
+        f"{estimate['model_calls']:,} calls; nothing without a model",
     }

@@ -127,12 +127,12 @@ def chat(
         for line in _lines(prompt="" if json_ else "[bold]> [/bold]"):
             turn = talk.say(line)
             while not turn.is_done:
-                asked: Any = {
+                request: Any = {
                     "model": model,
                     "messages": turn.messages,
                     "tools": turn.tools or openai.omit,
                 }
-                stream = llm.chat.completions.create(**asked, stream=True)
+                stream = llm.chat.completions.create(**request, stream=True)
                 turn = talk.answer(stream, on_text=None if json_ else shown.as_it_comes)
             print(shown.json_of({"content": turn.text}) if json_ else "")
     except openai.OpenAIError as error:

@@ -37,17 +37,17 @@ class Outcome:
     which it was found first, or None if it was not found.
     """
 
-    asked: Question
-    found: Sequence[Mapping[str, Any]]
+    question: Question
+    memories: Sequence[Mapping[str, Any]]
 
     @property
     def places(self) -> list[int | None]:
-        return [self._place(text) for text in self.asked.expected]
+        return [self._place(text) for text in self.question.expected]
 
     @property
     def is_right(self) -> bool:
-        if not self.asked.expected:
-            return not self.found
+        if not self.question.expected:
+            return not self.memories
         return all(place is not None for place in self.places)
 
     def share(self, depth: int) -> float:
@@ -60,7 +60,7 @@ class Outcome:
         return max((1 / place for place in self.places if place is not None), default=0.0)
 
     def _place(self, wanted: str) -> int | None:
-        for place, memory in enumerate(self.found, 1):
+        for place, memory in enumerate(self.memories, 1):
             if memory["id"] == wanted or wanted.casefold() in memory["content"].casefold():
                 return place
         return None
@@ -123,8 +123,8 @@ def _question(line: str, user: str | None, place: str) -> Question:
     who = row.get("user") or user
     if not isinstance(who, str):
         raise ValueError(f"{place} names no user. Name one under `user`, or with --user.")  # noqa: TRY004 - the file is wrong
-    given = row.get("expected")
-    expected = [given] if isinstance(given, str) else given
+    expectation = row.get("expected")
+    expected = [expectation] if isinstance(expectation, str) else expectation
     if not isinstance(expected, list) or not all(isinstance(e, str) and e for e in expected):
         raise ValueError(f"{place}: `expected` is a text or a list of texts; [] for no answer.")
     return Question(who, text, tuple(expected))
@@ -132,8 +132,8 @@ def _question(line: str, user: str | None, place: str) -> Question:
 
 def figures(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """Return the measures. Those that no question allows are None."""
-    answerable = [outcome for outcome in outcomes if outcome.asked.expected]
-    others = [outcome for outcome in outcomes if not outcome.asked.expected]
+    answerable = [outcome for outcome in outcomes if outcome.question.expected]
+    others = [outcome for outcome in outcomes if not outcome.question.expected]
     measures = {f"recall@{depth}": _recall_at(depth, answerable) for depth in DEPTHS}
     return {
         "questions": len(outcomes),
@@ -141,7 +141,7 @@ def figures(outcomes: Sequence[Outcome]) -> dict[str, Any]:
         "MRR": _mean([outcome.reciprocal for outcome in answerable]),
         "without an answer": len(others),
         "silence": _mean([float(other.is_right) for other in others]),
-        "found nothing": sum(not outcome.found for outcome in answerable),
+        "found nothing": sum(not outcome.memories for outcome in answerable),
     }
 
 
@@ -167,10 +167,10 @@ def report(measured: Mapping[str, Any], failed: Sequence[Mapping[str, Any]]) -> 
 
 def _shown(outcome: Outcome) -> dict[str, Any]:
     return {
-        "user": outcome.asked.user,
-        "question": outcome.asked.question,
-        "expected": list(outcome.asked.expected),
-        "found": [memory["content"] for memory in outcome.found[:SHOWN]],
+        "user": outcome.question.user,
+        "question": outcome.question.question,
+        "expected": list(outcome.question.expected),
+        "found": [memory["content"] for memory in outcome.memories[:SHOWN]],
     }
 
 

@@ -118,9 +118,9 @@ def import_(
     sarah = Palimpsest().user(user)
     if source == "chats":
         known = replace(named, me=[*named.me, *chats.names_of(sarah)])
-        found = chats.read(file, user, known)
-        chats.check_user(found, user)
-        chats.store(found, sarah, json_wanted=json_)
+        conversations = chats.read(file, user, known)
+        chats.check_user(conversations, user)
+        chats.store(conversations, sarah, json_wanted=json_)
     elif source == "mem0":
         _import_mem0(file, sarah, json_wanted=json_)
     else:

@@ -41,8 +41,8 @@ def prefer(
     shown.rows(preferences, {"key": "key", "value": "value", "at": "updated_at"}, json_wanted=json_)
 
 
-def _value(given: str) -> Any:
+def _value(text: str) -> Any:
     try:
-        return json.loads(given)
+        return json.loads(text)
     except ValueError:
-        return given
+        return text

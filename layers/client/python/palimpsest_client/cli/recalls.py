@@ -15,17 +15,17 @@ MOST_TERMS = 4
 """How many terms of a memory's rank are shown."""
 
 
-def show(found: Mapping[str, Any]) -> None:
+def show(recall: Mapping[str, Any]) -> None:
     """Show the memories of a recall with their sources, and with an explanation if it has one."""
-    rows = [{**memory, **_notes(memory)} for memory in found["memories"]]
+    rows = [{**memory, **_notes(memory)} for memory in recall["memories"]]
     columns = {
         "score": "score", "memory": "content", "type": "type", "found by": "found_by",
         "said by": "speaker", "day": "day", "source": "place", "notes": "notes", "id": "id",
     }  # fmt: skip
     shown.rows(rows, columns, json_wanted=False)
     fields = {"answer": "answer", "degraded": "degraded", "recall": "recall_id"}
-    shown.facts({name: found.get(field) for name, field in fields.items()}, json_wanted=False)
-    if trace := found.get("trace"):
+    shown.facts({name: recall.get(field) for name, field in fields.items()}, json_wanted=False)
+    if trace := recall.get("trace"):
         ranked = [{**candidate, "why": _why(candidate["terms"])} for candidate in trace["ranking"]]
         why = {"id": "id", "score": "score", "strength": "strength", "why": "why", "cut": "cut"}
         shown.rows(ranked, why, json_wanted=False)

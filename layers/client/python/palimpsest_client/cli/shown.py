@@ -27,36 +27,36 @@ console = Console(width=None if sys.stdout.isatty() else UNLIMITED)
 errors = Console(stderr=True)
 
 
-def as_json(found: Any) -> None:
+def as_json(document: Any) -> None:
     """Show one JSON document, an object or a list."""
-    print(json_of(found, indent=2))
+    print(json_of(document, indent=2))
 
 
-def json_of(found: Any, **form: Any) -> str:
+def json_of(document: Any, **form: Any) -> str:
     """Return JSON in which control characters are escaped, so that a terminal does not obey
     them.
     """
-    text = json.dumps(found, ensure_ascii=False, default=str, **form)
+    text = json.dumps(document, ensure_ascii=False, default=str, **form)
     return "".join(
         character if character == "\n" or character.isprintable() else json.dumps(character)[1:-1]
         for character in text
     )
 
 
-def sentence(said: Any) -> Text:
+def sentence(message: Any) -> Text:
     """Return an error message as one shortened line."""
-    text = " ".join(str(said).split())
+    text = " ".join(str(message).split())
     return plain(text if len(text) <= LONGEST_SENTENCE else text[:LONGEST_SENTENCE] + " …")
 
 
 def rows(
-    found: Iterable[Mapping[str, Any]], columns: Mapping[str, str], *, json_wanted: bool
+    listed: Iterable[Mapping[str, Any]], columns: Mapping[str, str], *, json_wanted: bool
 ) -> None:
     """Show a table with a column for each field. A dot in a column's name leads into a nested
     field. Stored texts are shown as plain text. Markup in them is not interpreted, and no control
     character reaches the terminal.
     """
-    rows = list(islice(found, MOST_ROWS + 1))
+    rows = list(islice(listed, MOST_ROWS + 1))
     if len(rows) > MOST_ROWS:
         errors.print(f"There are more rows than these {MOST_ROWS:,}.")
         del rows[MOST_ROWS:]
@@ -71,19 +71,19 @@ def rows(
     console.print(table if rows else "[dim]Nothing.[/dim]")
 
 
-def facts(found: Mapping[str, Any], *, json_wanted: bool) -> None:
+def facts(fields: Mapping[str, Any], *, json_wanted: bool) -> None:
     """Show an object, with one line for each field that has a value."""
     if json_wanted:
-        as_json(found)
+        as_json(fields)
         return
-    for name, value in found.items():
+    for name, value in fields.items():
         if value not in (None, [], {}, ""):
             console.print(plain(f"{name}: ", style="bold").append_text(plain(value)))
 
 
-def text(found: str) -> None:
+def text(lines: str) -> None:
     """Show a text of several lines."""
-    console.print(plain(found.rstrip("\n")) if found else "[dim]Nothing.[/dim]")
+    console.print(plain(lines.rstrip("\n")) if lines else "[dim]Nothing.[/dim]")
 
 
 def as_it_comes(text: str) -> None:

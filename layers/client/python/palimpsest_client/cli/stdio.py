@@ -46,32 +46,32 @@ def _answer(http: httpx2.Client, user: str, line: str) -> str | None:
         )
         if answer.is_success and not answer.content:
             return None
-        said = answer.json()
+        response = answer.json()
     except (*LOST, ValueError, RecursionError) as error:
-        said = {"detail": f"The service does not answer ({type(error).__name__})."}
-    if not isinstance(said, dict):
-        said = {"detail": "What answers is not the service: its answers are objects."}
-    if "jsonrpc" not in said:  # a problem of the service or its gateway
+        response = {"detail": f"The service does not answer ({type(error).__name__})."}
+    if not isinstance(response, dict):
+        response = {"detail": "What answers is not the service: its answers are objects."}
+    if "jsonrpc" not in response:  # a problem of the service or its gateway
         if isinstance(request, dict) and "id" not in request:
             return None
         asked_by = request.get("id") if isinstance(request, dict) else None
-        message = str(said.get("detail") or said.get("message"))
-        said = {"jsonrpc": "2.0", "id": asked_by, "error": {"code": FAILED, "message": message}}
-    return json.dumps(said, separators=(",", ":"))
+        message = str(response.get("detail") or response.get("message"))
+        response = {"jsonrpc": "2.0", "id": asked_by, "error": {"code": FAILED, "message": message}}
+    return json.dumps(response, separators=(",", ":"))
 
 
-def _headers(asked: dict[str, Any]) -> dict[str, str]:
+def _headers(message: dict[str, Any]) -> dict[str, str]:
     """Return the HTTP headers of a message, which MCP requires from its version 2026-07-28 on."""
-    params = asked.get("params")
+    params = message.get("params")
     if not isinstance(params, dict):
         return {}
     meta = params.get("_meta")
     if not isinstance(meta, dict) or ENVELOPE not in meta:
         return {}
-    stated = {"MCP-Protocol-Version": meta[ENVELOPE], "Mcp-Method": asked.get("method")}
-    if asked.get("method") == "tools/call":
+    stated = {"MCP-Protocol-Version": meta[ENVELOPE], "Mcp-Method": message.get("method")}
+    if message.get("method") == "tools/call":
         stated["Mcp-Name"] = params.get("name")
-    if asked.get("method") == "resources/read":
+    if message.get("method") == "resources/read":
         stated["Mcp-Name"] = params.get("uri")
     return {name: _encoded(str(value)) for name, value in stated.items() if value is not None}
 

@@ -75,8 +75,8 @@ class PalimpsestMiddleware(AgentMiddleware[Any, Any, Any]):
     ) -> ModelResponse[Any]:
         """Do the same, with the service's calls in a thread."""
         user, session = self._ids(request.runtime)
-        asked = await anyio.to_thread.run_sync(self._remembered, request, user, session)
-        response = await handler(asked)
+        remembered = await anyio.to_thread.run_sync(self._remembered, request, user, session)
+        response = await handler(remembered)
         await anyio.to_thread.run_sync(self._store, response, user, session)
         return response
 

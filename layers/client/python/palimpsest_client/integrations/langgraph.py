@@ -150,7 +150,7 @@ class PalimpsestStore(BaseStore):
             user = self._user if isinstance(self._user, str) else self._user(prefix)
         except IndexError:  # the prefix is too short to name one
             user = None
-        names = [user] if user else [each["user_id"] for each in self._memory.users()]
+        names = [user] if user else [known_user["user_id"] for known_user in self._memory.users()]
         return map(self._memory.user, names)
 
 
@@ -261,8 +261,8 @@ def _chat(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _item(found: Mapping[str, Any]) -> dict[str, Any]:
-    data, at = found["data"], datetime.fromisoformat(found["valid_from"])
+def _item(record: Mapping[str, Any]) -> dict[str, Any]:
+    data, at = record["data"], datetime.fromisoformat(record["valid_from"])
     return {
         "value": data["value"],
         "key": data["key"],

@@ -159,7 +159,9 @@ def messages_of(items: Sequence[Item]) -> list[Message]:
         before, *between = messages[place:] or [{}]
         if message.get("tool_calls") and before.get("tool_calls"):
             before["tool_calls"] += message["tool_calls"]
-            before[ITEMS] += [one for each in (*between, message) for one in each[ITEMS]]
+            before[ITEMS] += [
+                original for merged in (*between, message) for original in merged[ITEMS]
+            ]
             del messages[place + 1 :]
         else:
             messages.append(message)

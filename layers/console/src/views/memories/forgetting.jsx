@@ -3,7 +3,7 @@ import { submitted, useAct } from "../../answers.js";
 import { api, settled } from "../../api.js";
 import { plural } from "../../figures.js";
 import { Field, Select, same } from "../../parts/fields.jsx";
-import { TYPES } from "./memories.jsx";
+import { TYPES } from "./fields.js";
 
 const filterOf = ({ types, subject, created_before }) => ({
   ...(types ? { types: [types] } : {}),

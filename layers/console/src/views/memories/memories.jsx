@@ -8,20 +8,12 @@ import { Icon } from "../../parts/icon.jsx";
 import { Empty, More, Table } from "../../parts/lists.jsx";
 import { announce } from "../../parts/outcome.jsx";
 import { Badge, Share, Time, Topic } from "../../parts/words.jsx";
+import { brief, stateOf, TYPES } from "./fields.js";
 import { Forgetting } from "./forgetting.jsx";
 import { Memory } from "./memory.jsx";
 import { Saving } from "./saving.jsx";
 
-export const TYPES = ["fact", "event", "instruction", "task"];
 const MOST_FOUND = 50;
-const BRIEF = 280;
-export const isLong = (text) => text.length > BRIEF;
-const brief = (text) => (isLong(text) ? `${text.slice(0, BRIEF)}…` : text);
-
-export const stateOf = (memory) => {
-  if (memory.ended) return "ended";
-  return memory.status ?? (memory.outdated_by ? "outdated" : "current");
-};
 
 const columns = (open, toggle) => [
   {

@@ -6,7 +6,7 @@ import { api, segment } from "../../api.js";
 import { plural } from "../../figures.js";
 import { Field } from "../../parts/fields.jsx";
 import { Id, Source, Text, Time } from "../../parts/words.jsx";
-import { isLong } from "./memories.jsx";
+import { isLong } from "./fields.js";
 import { Timeline } from "./timeline.jsx";
 
 const METHODS = { given: "stated by a caller", model: "found by a model", pattern: "found by rules" };

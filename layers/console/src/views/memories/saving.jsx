@@ -1,7 +1,7 @@
 import { submitted, useAct } from "../../answers.js";
 import { api } from "../../api.js";
 import { Field, Select, same } from "../../parts/fields.jsx";
-import { TYPES } from "./memories.jsx";
+import { TYPES } from "./fields.js";
 
 export function Saving({ root, saved }) {
   const [act, busy] = useAct();

@@ -4,7 +4,7 @@ import { useAct, usePages } from "../../answers.js";
 import { api, segment } from "../../api.js";
 import { More } from "../../parts/lists.jsx";
 import { Badge, Source, Text, Time } from "../../parts/words.jsx";
-import { stateOf } from "./memories.jsx";
+import { stateOf } from "./fields.js";
 
 const HUES = ["blue", "teal", "violet", "orange", "pink", "green"];
 const LEAST_SHARE = 0.04; // so that a version of a minute is seen beside one of a year

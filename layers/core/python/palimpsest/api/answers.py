@@ -138,9 +138,9 @@ class Answering:
     chooses the status, headers or format itself returns a `Response`.
     """
 
-    def __init__(self, operation: Operation, given: Callable[[], tuple[Service, Call]]) -> None:
+    def __init__(self, operation: Operation, beside: Callable[[], tuple[Service, Call]]) -> None:
         handler = self._handler = operation.handler
-        self._operation, self._given = operation, given
+        self._operation, self._given = operation, beside
         update_wrapper(self, handler)
         self.__globals__ = handler.__globals__  # Powertools looks up the names in annotations there
 

@@ -230,14 +230,14 @@ def resolver(
             )
         ]
     )
-    for each in operations:
+    for operation in operations:
         app.route(
-            each.route,
-            method=each.method,
-            operation_id=each.name,
-            tags=[each.tag],
-            status_code=each.status,
-        )(Answering(each, given))
+            operation.route,
+            method=operation.method,
+            operation_id=operation.name,
+            tags=[operation.tag],
+            status_code=operation.status,
+        )(Answering(operation, given))
 
     def answered(error: Exception) -> Response[str]:
         return _response(app, (failed or _logged)(error))
@@ -257,10 +257,10 @@ def serves(operation: Operation, method: str, path: str) -> bool:
 
 
 def _has_path(operation: Operation, path: str) -> bool:
-    own, asked = operation.path.split("/"), path.split("/")
-    same = len(own) == len(asked)
+    own, requested = operation.path.split("/"), path.split("/")
+    same = len(own) == len(requested)
     return same and all(
-        a == b or (a.startswith("{") and bool(b)) for a, b in zip(own, asked, strict=True)
+        a == b or (a.startswith("{") and bool(b)) for a, b in zip(own, requested, strict=True)
     )
 
 
@@ -285,12 +285,12 @@ def _refuse_body(event: Mapping[str, Any], parameters: Collection[str]) -> None:
     )
 
 
-def _unknown(found: Mapping[str, str]) -> Unprocessable:
-    """Return the error for parameters and fields that an operation does not read. `found` maps the
-    name of each to the reason.
+def _unknown(reasons: Mapping[str, str]) -> Unprocessable:
+    """Return the error for parameters and fields that an operation does not read. `reasons` has
+    the reason for each name.
     """
-    named = sorted(found)[: problems.MAX_ERRORS]
-    errors = tuple(FieldError(name[: problems.MAX_FIELD], found[name]) for name in named)
+    named = sorted(reasons)[: problems.MAX_ERRORS]
+    errors = tuple(FieldError(name[: problems.MAX_FIELD], reasons[name]) for name in named)
     return Unprocessable(
         f"The request breaks the schema: {errors[0].field}: {errors[0].message}", errors=errors
     )

@@ -179,8 +179,8 @@ class Call:
     @property
     def key(self) -> str | None:
         """The idempotency key that was sent, or None. Raises `BadRequest` (`invalid_id`)."""
-        given = self.request["headers"].get(KEY.lower())
-        return None if given is None else checked_id(given.strip().strip('"'), field=KEY)
+        key = self.request["headers"].get(KEY.lower())
+        return None if key is None else checked_id(key.strip().strip('"'), field=KEY)
 
     @property
     def once(self) -> Once | None:

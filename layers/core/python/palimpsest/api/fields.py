@@ -213,9 +213,9 @@ def not_blank(text: str) -> str:
     return text
 
 
-def milliseconds_of(given: str | None) -> int | None:
+def milliseconds_of(time: str | None) -> int | None:
     """Return the epoch milliseconds of an RFC 3339 time; None for None."""
-    return None if given is None else milliseconds(datetime.fromisoformat(given))
+    return None if time is None else milliseconds(datetime.fromisoformat(time))
 
 
 def rfc3339(moment: int) -> Moment:
@@ -240,10 +240,10 @@ def as_sent(call: Call, name: str) -> list[str]:
     return parse_qs(call.request["rawQueryString"], keep_blank_values=True).get(name, [])
 
 
-def check_ids(**given: str | None) -> None:
+def check_ids(**fields: str | None) -> None:
     """Raise `BadRequest` (`invalid_id`) if one of these fields isn't an id. Fields that are None
     pass.
     """
-    for name, value in given.items():
+    for name, value in fields.items():
         if value is not None:
             checked_id(value, field=name)

@@ -115,16 +115,16 @@ def cursor_at(*listed: object, after: object) -> str:
     return base64.urlsafe_b64encode(f"{_mark(listed)}{after}".encode()).decode().rstrip("=")
 
 
-def after(given: str | None, *listed: object) -> str | None:
+def after(cursor: str | None, *listed: object) -> str | None:
     """Return the place that `cursor_at` put into the cursor; None for None. Raises `BadRequest`
     (`invalid_cursor`) for a cursor of another list, and for any other text.
     """
-    if given is None:
+    if cursor is None:
         return None
     mark = _mark(listed)
     try:
         text = base64.b64decode(
-            given + "=" * (-len(given) % 4), altchars=b"-_", validate=True
+            cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True
         ).decode()
     except ValueError as error:
         raise _refused() from error
@@ -133,11 +133,11 @@ def after(given: str | None, *listed: object) -> str | None:
     return text.removeprefix(mark)
 
 
-def after_number(given: str | None, *listed: object) -> int | None:
+def after_number(cursor: str | None, *listed: object) -> int | None:
     """Return the place that a cursor holds as a sequence number; None for None. Raises `BadRequest`
     (`invalid_cursor`).
     """
-    place = after(given, *listed)
+    place = after(cursor, *listed)
     if place is not None and not (
         place.isascii() and place.isdecimal() and len(place) <= LONGEST_NUMBER
     ):

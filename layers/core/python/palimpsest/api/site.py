@@ -243,9 +243,9 @@ def _hash_of(package: str, name: str) -> str:
 def _packed(
     content_type: str, text: str, event: Mapping[str, Any], *, policy: str = ""
 ) -> dict[str, Any]:
-    asked = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
+    headers_sent = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
     headers = {"Content-Security-Policy": policy} if policy else {}
-    if "gzip" not in asked.get("accept-encoding", ""):
+    if "gzip" not in headers_sent.get("accept-encoding", ""):
         return _answer(content_type, text, headers=headers)
     packed = base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
     return _answer(

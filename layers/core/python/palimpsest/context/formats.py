@@ -206,22 +206,22 @@ def _converse_part(part: Mapping[str, Any]) -> Block | None:
 _ANTHROPIC = _Blocks(
     text=lambda text: {"type": "text", "text": text},
     part=_anthropic_part,
-    call=lambda call_id, name, given: {
+    call=lambda call_id, name, arguments: {
         "type": "tool_use",
         "id": call_id,
         "name": name,
-        "input": given,
+        "input": arguments,
     },
-    result=lambda call_id, said: {"type": "tool_result", "tool_use_id": call_id, "content": said},
+    result=lambda call_id, text: {"type": "tool_result", "tool_use_id": call_id, "content": text},
     pointed=lambda content: [*content[:-1], {**content[-1], **CACHE_CONTROL}],
 )
 _CONVERSE = _Blocks(
     text=lambda text: {"text": text},
     part=_converse_part,
-    call=lambda call_id, name, given: {
-        "toolUse": {"toolUseId": call_id, "name": name, "input": given}
+    call=lambda call_id, name, arguments: {
+        "toolUse": {"toolUseId": call_id, "name": name, "input": arguments}
     },
-    result=lambda call_id, said: {"toolResult": {"toolUseId": call_id, "content": said}},
+    result=lambda call_id, text: {"toolResult": {"toolUseId": call_id, "content": text}},
     pointed=lambda content: [*content, CACHE_POINT],
 )
 

@@ -52,7 +52,7 @@ def _profile_lines(items: Sequence[Item]) -> Iterator[str]:
     """Yield the lines of the user's profile, as `profile.text_of` writes them, without ids."""
     begun = set[SectionKind | None]()
     of_profile = [item for item in items if item.section is not None]
-    for item in sorted(of_profile, key=lambda each: ORDER[each.section or "more"]):
+    for item in sorted(of_profile, key=lambda item: ORDER[item.section or "more"]):
         yield from profile_headings(item, begun)
         begun.add(item.section)
         yield line(item)
@@ -88,8 +88,8 @@ def _written(name: str, items: Sequence[Item]) -> Iterator[str]:
         yield line(items[0])
         return
     yield f"- {name}:"
-    for item in sorted(items, key=lambda each: each.said_at or 0):
-        yield f"  - {said(item)}"
+    for item in sorted(items, key=lambda item: item.said_at or 0):
+        yield f"  - {text_of_item(item)}"
 
 
 def _later_last(items: Sequence[Item]) -> list[Item]:
@@ -131,9 +131,9 @@ def _about_the_same(bags: Sequence[frozenset[str]]) -> Sequence[Sequence[int]]:
     return groups
 
 
-def _share(one: frozenset[str], other: frozenset[str]) -> float:
+def _share(words: frozenset[str], other: frozenset[str]) -> float:
     """Return the share of the shorter text's words that the other text has too."""
-    return len(one & other) / max(1, min(len(one), len(other)))
+    return len(words & other) / max(1, min(len(words), len(other)))
 
 
 def plain_line(item: Item) -> str:
@@ -145,10 +145,10 @@ def line(item: Item) -> str:
     """Return the item as one line. Nothing in it can end the line, close a tag or look like
     a role.
     """
-    return f"- {line_of(said(item), who=item.who, day=_day(item))}"
+    return f"- {line_of(text_of_item(item), who=item.who, day=_day(item))}"
 
 
-def said(item: Item) -> str:
+def text_of_item(item: Item) -> str:
     """Return the text of the item, escaped as data, without its speaker and day."""
     text = shortened(harmless(item.text), limit=MAX_LINE, count=len)[0]
     if item.when is not None:

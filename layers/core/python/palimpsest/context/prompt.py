@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from palimpsest.context.blocks.ports import BlockContent, Item
-from palimpsest.context.lines import heading_of, line, lines_of, profile_headings, said
+from palimpsest.context.lines import heading_of, line, lines_of, profile_headings, text_of_item
 from palimpsest.conversations.blocks import OUTER_TAG, PRIORITY, BlockType
 from palimpsest.conversations.configuration import MIN_SYSTEM_ROOM, MemoryAs
 from palimpsest.conversations.message import Chat, text_of
@@ -90,17 +90,17 @@ def shared_out(
     left_out: list[LeftOut] = []
     shown_before = list(before)
     left = room - count(within_tag(OUTER_TAG, "\n"))
-    for found in sorted(contents, key=lambda content: PRIORITY.index(content.block)):
-        most = left if found.max_tokens is None else min(left, found.max_tokens)
-        share = _Share(found, most - count(within_tag(_tag(found.block, tags), "\n")), count)
-        for item in found.items:
+    for content in sorted(contents, key=lambda content: PRIORITY.index(content.block)):
+        most = left if content.max_tokens is None else min(left, content.max_tokens)
+        share = _Share(content, most - count(within_tag(_tag(content.block, tags), "\n")), count)
+        for item in content.items:
             reason = share.refused(
                 item, is_held=is_held(item), is_shown=_is_shown(item, shown_before)
             )
             if reason is not None:
-                left_out.append(LeftOut(found.block, item.id, reason))
+                left_out.append(LeftOut(content.block, item.id, reason))
         if share.taken:
-            taken[found.block] = share.taken
+            taken[content.block] = share.taken
             left -= most - share.left
             shown_before += share.taken
     text = memory_text(taken, tags)
@@ -119,11 +119,11 @@ def _is_shown(item: Item, before: Sequence[Item]) -> bool:
     whole.
     """
     if item.kind != "message":
-        return any(each.id == item.id for each in before)
+        return any(shown_item.id == item.id for shown_item in before)
     quotes = {
-        each.source.quote or ""
-        for each in before
-        if each.source.session and item.is_from(each.source)
+        shown_item.source.quote or ""
+        for shown_item in before
+        if shown_item.source.session and item.is_from(shown_item.source)
     }
     quoted = sum(len(quote) for quote in quotes if quote in item.text)
     return quoted >= COVERED * len(item.text)
@@ -174,7 +174,7 @@ class _Share:
             return self._count("\n".join((*profile_headings(item, begun), line(item), "")))
         if not there:
             return self._count(line(item) + "\n")
-        return self._count(f"  - {said(item)}\n") + (NESTED if there == 1 else 0)
+        return self._count(f"  - {text_of_item(item)}\n") + (NESTED if there == 1 else 0)
 
 
 def _shed(taken: dict[BlockType, list[Item]]) -> LeftOut:

@@ -116,7 +116,7 @@ def _moment(records: Iterable[Record], *, since: int, most: int) -> int:
     latest: dict[str, Record] = {}
     changes: dict[str, int] = {}
     stable = (record for record in records if record.topic_key and record.type in STABLE)
-    for record in sorted(stable, key=lambda each: (each.created_at, each.id)):
+    for record in sorted(stable, key=lambda record: (record.created_at, record.id)):
         topic = record.topic_key or ""
         latest[topic] = record
         if record.created_at <= since:
@@ -150,7 +150,9 @@ def _by_topic(records: Iterable[Record]) -> dict[str, Record]:
     for record in records:
         if record.topic_key is not None:
             topics[record.topic_key].append(record)
-    return {topic: max(said, key=lambda each: each.order) for topic, said in topics.items()}
+    return {
+        topic: max(versions, key=lambda record: record.order) for topic, versions in topics.items()
+    }
 
 
 def _in_order(records: Iterable[Record]) -> tuple[Record, ...]:

@@ -67,7 +67,7 @@ class _Request:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Target:
     """The session that the messages go into, and the other data that the commit must write.
     `before` is the head that was read. If this append creates the session, `before` is None or the
     head of a deleted or expired session. `head` is the head to which the messages are added.
@@ -214,7 +214,7 @@ class Append:
             return resent
         self._check_place(request, opened.head)
         return self._commit(
-            request, _Found(before=opened.head, head=opened.head, settings=opened.settings), now
+            request, _Target(before=opened.head, head=opened.head, settings=opened.settings), now
         )
 
     def _resent(
@@ -268,7 +268,7 @@ class Append:
             now=now,
             wanted=request.memory,
         )
-        session = _Found(
+        session = _Target(
             before=opened.head,
             head=beginning.head,
             settings=beginning.settings,
@@ -277,10 +277,10 @@ class Append:
         )
         return self._commit(request, session, now)
 
-    def _commit(self, request: _Request, found: _Found, now: datetime) -> AppendResult:
-        begins_with = found.head
-        messages, found, back = self._grown(request, found, now)
-        armed = self._room(request.scope, found, messages, now)
+    def _commit(self, request: _Request, target: _Target, now: datetime) -> AppendResult:
+        begins_with = target.head
+        messages, target, back = self._grown(request, target, now)
+        armed = self._room(request.scope, target, messages, now)
         head, extraction = self._extraction(request, armed.head, now, before=begins_with)
         first, last = messages[0].seq, messages[-1].seq
         idempotency_key = None
@@ -290,14 +290,14 @@ class Append:
         held, uploaded = self._held(request, messages)
         removal = (take_back(head, request.scope, back, now=seconds(now)),) if back else ()
         commit = Commit(
-            before=found.before,
+            before=target.before,
             after=head,
-            begins=found.created,
+            begins=target.created,
             messages=held,
             finished=uploaded,
             key=idempotency_key,
-            settings=_new_settings(found, head),
-            jobs=found.jobs + armed.jobs + extraction + removal,
+            settings=_new_settings(target, head),
+            jobs=target.jobs + armed.jobs + extraction + removal,
             marked=back,
             compaction=armed.compaction,
             visit_at=self._visit_at(begins_with, head),
@@ -306,7 +306,7 @@ class Append:
         return AppendResult(
             messages=messages,
             head=head,
-            created=found.created,
+            created=target.created,
             overflow=armed.overflow,
             extraction=head.extract_job if extraction else None,
         )
@@ -329,12 +329,12 @@ class Append:
         return self.contents.set_aside(request.scope, messages)
 
     def _grown(
-        self, request: _Request, found: _Found, now: datetime
-    ) -> tuple[tuple[Message, ...], _Found, tuple[Message, ...]]:
+        self, request: _Request, target: _Target, now: datetime
+    ) -> tuple[tuple[Message, ...], _Target, tuple[Message, ...]]:
         """Number the messages. Returns the messages, the head and settings that include them, and
         the earlier messages that they put off the record. Raises `Unprocessable`.
         """
-        head = found.head
+        head = target.head
         open_calls = open_calls_after(request.batch.drafts, head.open_calls)
         messages = numbered(
             request.batch.drafts,
@@ -349,8 +349,8 @@ class Append:
         wishes = marked(messages, reach=head.off_record)
         messages = wishes.messages
         back = (
-            turn_before(self.sessions, request.scope, found.before)
-            if wishes.takes_back and not found.created and found.before is not None
+            turn_before(self.sessions, request.scope, target.before)
+            if wishes.takes_back and not target.created and target.before is not None
             else ()
         )
         system = next(
@@ -368,31 +368,31 @@ class Append:
             open_calls=open_calls,
             system_tokens=system.tokens if system else None,
         )
-        settings = found.settings
+        settings = target.settings
         if settings is not None and system is not None:
             settings = replace(settings, system=system.chat, system_seq=system.seq)
-        found = replace(found, head=head, settings=settings, speaks_system=system is not None)
-        return messages, found, back
+        target = replace(target, head=head, settings=settings, speaks_system=system is not None)
+        return messages, target, back
 
     def _room(
-        self, scope: SessionScope, found: _Found, new: tuple[Message, ...], now: datetime
+        self, scope: SessionScope, target: _Target, new: tuple[Message, ...], now: datetime
     ) -> Armed:
         """If the window exceeds its trigger, decide which messages leave it. This reads the whole
         window, but happens rarely.
         """
-        if not found.head.overflows(seconds(now)):
-            return Armed(found.head)
-        settings = found.settings
+        if not target.head.overflows(seconds(now)):
+            return Armed(target.head)
+        settings = target.settings
         if settings is None:
             _, settings = live(self.sessions.open(scope, settings=True), now=now)
         stored = (
             ()
-            if found.created or found.before is None
-            else window(self.sessions, scope, found.before)
+            if target.created or target.before is None
+            else window(self.sessions, scope, target.before)
         )
         config = parsed(dict(settings.memory))
         return decide(
-            found.head,
+            target.head,
             config,
             (*stored, *new),
             scope=scope,
@@ -417,10 +417,10 @@ class Append:
         return self.schedule.armed(head, request.scope, now=seconds(now), always=is_asked)
 
 
-def _new_settings(found: _Found, head: Head) -> Settings | None:
+def _new_settings(target: _Target, head: Head) -> Settings | None:
     """Return the settings to store, if the append creates the session or sets its system
     message.
     """
-    if found.settings is None or not (found.created or found.speaks_system):
+    if target.settings is None or not (target.created or target.speaks_system):
         return None
-    return replace(found.settings, due_at=head.next_visit)
+    return replace(target.settings, due_at=head.next_visit)

@@ -62,8 +62,12 @@ def check_last(sessions: Sessions, scope: SessionScope, head: Head | None, if_la
         last = head.seq
         for first, until in sorted(head.withdrawn, reverse=True):
             last = first - 1 if first <= last <= until else last
-        found = sessions.messages(scope, first=head.base + 1, last=last, newest_first=True, page=1)
-        newest = next((message.seq for message in found if not head.is_withdrawn(message.seq)), 0)
+        messages = sessions.messages(
+            scope, first=head.base + 1, last=last, newest_first=True, page=1
+        )
+        newest = next(
+            (message.seq for message in messages if not head.is_withdrawn(message.seq)), 0
+        )
     if newest != if_last:
         raise moved_on(FieldError("if_last", f"the newest message is {newest}"))
 
@@ -181,10 +185,10 @@ class History:
     ) -> Iterator[Message]:
         if first > last:
             return iter(())
-        found = self.sessions.messages(
+        messages = self.sessions.messages(
             scope, first=first, last=last, newest_first=newest_first, page=page
         )
-        return (message for message in found if not head.is_withdrawn(message.seq))
+        return (message for message in messages if not head.is_withdrawn(message.seq))
 
     def compactions(
         self,
@@ -201,11 +205,13 @@ class History:
         first, last = (head.base + 1, head.seq)
         if after is not None:
             first, last = (first, after - 1) if newest_first else (after + 1, last)
-        found = self.sessions.compactions(
+        compactions = self.sessions.compactions(
             scope, first=first, last=last, newest_first=newest_first, limit=limit + 1
         )
-        page = tuple(compaction for compaction in found if not head.is_withdrawn(compaction.last))
-        return page[:limit], found[limit - 1].last if len(found) > limit else None
+        page = tuple(
+            compaction for compaction in compactions if not head.is_withdrawn(compaction.last)
+        )
+        return page[:limit], compactions[limit - 1].last if len(compactions) > limit else None
 
     def unfold(
         self, scope: SessionScope, n: int, *, limit: int, after: int | None = None

@@ -34,13 +34,13 @@ def filled(
     next page (None for the last page). `page` takes `limit` and `after`; it returns the rows that
     pass its filters, and the cursor.
     """
-    found: list[Row] = []
+    filled_rows: list[Row] = []
     for _ in range(PAGES_PER_LIST):
-        rows, after = page(limit=limit - len(found), after=after)
-        found += rows
-        if after is None or len(found) >= limit:
+        rows, after = page(limit=limit - len(filled_rows), after=after)
+        filled_rows += rows
+        if after is None or len(filled_rows) >= limit:
             break
-    return tuple(found), after
+    return tuple(filled_rows), after
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +179,8 @@ class ListJobs:
         )
 
         def page(*, limit: int, after: str | None) -> tuple[list[Job], str | None]:
-            found, following = read(limit=limit, after=after, newest_first=newest_first)
-            mine = [self.shown(job) for job in found if session in (None, job.session)]
+            jobs, following = read(limit=limit, after=after, newest_first=newest_first)
+            mine = [self.shown(job) for job in jobs if session in (None, job.session)]
             return [job for job in mine if state in (None, job.state)], following
 
         return filled(page, limit=limit, after=after)

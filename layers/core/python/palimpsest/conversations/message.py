@@ -138,7 +138,9 @@ def answered_call(call_id: str, waiting: Sequence[str]) -> str | None:
         return call_id
     short = short_call_id(call_id)
     shown = (
-        each for each in waiting if short in (each, short_call_id(each), digested_call_id(each))
+        waiting_id
+        for waiting_id in waiting
+        if short in (waiting_id, short_call_id(waiting_id), digested_call_id(waiting_id))
     )
     return next(shown, None)
 

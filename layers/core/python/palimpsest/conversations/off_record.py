@@ -69,8 +69,10 @@ def last_turn(messages: Sequence[Message]) -> int | None:
     from palimpsest.text.sentences import says  # not at import: few turns are taken back
 
     starts = [number for number, message in enumerate(messages) if message.role == "user"]
-    said = (start for start in reversed(starts) if says(text_of(messages[start].chat)) != "nothing")
-    return next(said, None)
+    speaking = (
+        start for start in reversed(starts) if says(text_of(messages[start].chat)) != "nothing"
+    )
+    return next(speaking, None)
 
 
 def off_record(message: Message) -> Message:

@@ -43,7 +43,9 @@ def answers_own_tool(message: Message, earlier: Sequence[Message]) -> bool:
     """
     if message.role != "tool":
         return False
-    calls = (call for each in reversed(earlier) for call in each.chat.get("tool_calls") or ())
+    calls = (
+        call for preceding in reversed(earlier) for call in preceding.chat.get("tool_calls") or ()
+    )
     answering = short_call_id(message.chat.get("tool_call_id", ""))
     answered = (call for call in calls if short_call_id(call["id"]) == answering)
     return any(map(calls_own_tool, list(answered)[:1]))

@@ -60,10 +60,10 @@ class Redact:
         now = self.clock.now()
         before, settings = live(self.sessions.open(scope, settings=True), now=now)
         is_here = before.base < seq <= before.seq and not before.is_withdrawn(seq)
-        found = self.sessions.messages_at(scope, [seq]) if is_here else ()
-        if not found:
+        messages = self.sessions.messages_at(scope, [seq]) if is_here else ()
+        if not messages:
             raise no_message("seq")
-        old = found[0]
+        old = messages[0]
         count = partial(self.tokens.count, encoding=old.encoding)
         new = redacted(old, content=content, metadata=metadata, now=stamp(now), count=count)
         head, settings = _with(self._reopened(scope, before, seq), settings, old, new)

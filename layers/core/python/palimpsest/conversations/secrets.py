@@ -23,7 +23,11 @@ def holding_secrets(drafts: Sequence[Draft]) -> dict[int, Draft]:
     secret.
     """
     shown = {number: _masked(draft) for number, draft in enumerate(drafts)}
-    return {number: each for number, each in shown.items() if each != drafts[number]}
+    return {
+        number: masked_draft
+        for number, masked_draft in shown.items()
+        if masked_draft != drafts[number]
+    }
 
 
 def _masked(draft: Draft) -> Draft:
@@ -36,15 +40,15 @@ def _masked(draft: Draft) -> Draft:
 
 
 def admitted(
-    drafts: Sequence[Draft], found: dict[int, Draft], *, rule: SecretsRule
+    drafts: Sequence[Draft], masked_drafts: dict[int, Draft], *, rule: SecretsRule
 ) -> Sequence[Draft]:
-    """Return the drafts to store under the tenant's rule for secrets: unchanged, or with `found`,
-    the masked drafts by number. Raises `Unprocessable` (`secret_refused`) if the rule refuses
+    """Return the drafts to store under the tenant's rule for secrets: unchanged, or with
+    the masked drafts, by number. Raises `Unprocessable` (`secret_refused`) if the rule refuses
     secrets.
     """
-    if rule == "refuse" and found:
+    if rule == "refuse" and masked_drafts:
         errors = tuple(
-            FieldError(f"messages.{number}.content", "holds a secret") for number in found
+            FieldError(f"messages.{number}.content", "holds a secret") for number in masked_drafts
         )
         raise Unprocessable(
             "The tenant's settings refuse messages with secrets.",
@@ -52,7 +56,7 @@ def admitted(
             errors=errors,
         )
     if rule == "mask":
-        return [found.get(number, draft) for number, draft in enumerate(drafts)]
+        return [masked_drafts.get(number, draft) for number, draft in enumerate(drafts)]
     return drafts
 
 
@@ -73,7 +77,10 @@ def masked_value(value: Any) -> Any:
     if isinstance(value, str):
         return masked(value)
     if isinstance(value, Mapping):
-        return {name: each if name in _KEPT else masked_value(each) for name, each in value.items()}
+        return {
+            name: element if name in _KEPT else masked_value(element)
+            for name, element in value.items()
+        }
     if isinstance(value, Sequence) and not isinstance(value, bytes):
         return [masked_value(element) for element in value]
     return value

@@ -125,12 +125,12 @@ def spoken_text(message: Message) -> str:
     """
     if message.role in SYSTEM_ROLES:
         return ""
-    said = spoken(message).chat
-    text = text_of(said).strip()
+    chat = spoken(message).chat
+    text = text_of(chat).strip()
     if message.role == "tool":
         return text[:MAX_TOOL_TEXT]
-    each = said.get("tool_calls") or ()
-    calls = (masked(" ".join(called(call)))[:MAX_CALL_TEXT] for call in each)
+    tool_calls = chat.get("tool_calls") or ()
+    calls = (masked(" ".join(called(call)))[:MAX_CALL_TEXT] for call in tool_calls)
     return "\n".join(filter(None, (text, *calls)))
 
 

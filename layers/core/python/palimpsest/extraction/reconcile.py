@@ -224,8 +224,8 @@ def _order(statement: Statement, rank: int) -> Order:
 
 def _ends(finding: Finding, statement: Statement, rank: int, state: _Known) -> bool:
     """Return whether the statement says that something ended, and thereby ends a known record."""
-    said = unlabelled(finding.content, statement.subject)
-    ended = ends_of(said) if statement.type in ("fact", "event") else ()
+    content = unlabelled(finding.content, statement.subject)
+    ended = ends_of(content) if statement.type in ("fact", "event") else ()
     if not ended:
         return False
     order = _order(statement, rank)

@@ -31,7 +31,9 @@ class Drawn:
     topics: tuple[str, ...] = ()
 
 
-def drawn_from(found: Sequence[tuple[Statement, Relation]], graph: Graph, *, user: str) -> Drawn:
+def drawn_from(
+    relations: Sequence[tuple[Statement, Relation]], graph: Graph, *, user: str
+) -> Drawn:
     """Return the statements that store the relations. Each relation's statements have the source
     and time of the statement that it came with. Its entities come first, then its relationship.
 
@@ -41,14 +43,14 @@ def drawn_from(found: Sequence[tuple[Statement, Relation]], graph: Graph, *, use
     meant = _Meant(graph, user)
     made: dict[tuple[str, str], Statement] = {}
     topics: list[str] = []
-    for said, relation in found:
+    for stated, relation in relations:
         start, end = (
             meant(relation.start_type, relation.start),
             meant(relation.end_type, relation.end),
         )
         edge = _edge(relation, start, end, graph)
         topics.append(topic_of("relationship", edge.id))
-        for statement in _statements((start, end, edge), said):
+        for statement in _statements((start, end, edge), stated):
             made[statement.topic or "", str(statement.data)] = statement
     return Drawn(tuple(made.values()), tuple(topics))
 

@@ -79,7 +79,7 @@ class ManageGraph:
     def put_entities(
         self,
         scope: UserScope,
-        given: Sequence[Entity],
+        entities: Sequence[Entity],
         *,
         agent: str | None = None,
         once: Once | None = None,
@@ -93,7 +93,7 @@ class ManageGraph:
         Raises errors before anything is written: `Unprocessable` for a reserved type and for an end
         before the beginning, and `Conflict` (`too_many_entities`).
         """
-        for number, entity in enumerate(given):
+        for number, entity in enumerate(entities):
             if entity.type == PREFERENCE_TYPE or (entity.type == USER_TYPE) != (
                 entity.id == scope.user
             ):
@@ -101,11 +101,11 @@ class ManageGraph:
                     "User is the type of the user's own id alone, Preference that of preferences"
                 )
                 raise _refused(f"entities.{number}.type", message, code="reserved_type")
-        self._check_times(given, "entities")
-        given = self._under_stored_ids(scope, given)
+        self._check_times(entities, "entities")
+        entities = self._under_stored_ids(scope, entities)
         return [
             (entity_of(outcome.record), outcome.outcome)
-            for outcome in self._put(scope, given, agent=agent, once=once)
+            for outcome in self._put(scope, entities, agent=agent, once=once)
         ]
 
     def _under_stored_ids(self, scope: UserScope, entities: Sequence[Entity]) -> Sequence[Entity]:
@@ -134,7 +134,7 @@ class ManageGraph:
     def put_relationships(
         self,
         scope: UserScope,
-        given: Sequence[Relationship],
+        relationships: Sequence[Relationship],
         *,
         agent: str | None = None,
         once: Once | None = None,
@@ -146,7 +146,7 @@ class ManageGraph:
         before the beginning) and `Conflict` (`too_many_relationships`).
         """
         graph = self.read(scope)
-        for number, relationship in enumerate(given):
+        for number, relationship in enumerate(relationships):
             for name, end in (("from", relationship.start), ("to", relationship.end)):
                 if end != scope.user and graph.names.id_of(end) not in graph.entities:
                     raise _refused(
@@ -154,11 +154,11 @@ class ManageGraph:
                         "no entity of the user",
                         code="unknown_entity",
                     )
-        self._check_times(given, "relationships")
-        given = [with_stored_ids(thing, graph) for thing in given]
+        self._check_times(relationships, "relationships")
+        relationships = [with_stored_ids(thing, graph) for thing in relationships]
         return [
             (relationship_of(outcome.record), outcome.outcome)
-            for outcome in self._put(scope, given, agent=agent, once=once)
+            for outcome in self._put(scope, relationships, agent=agent, once=once)
         ]
 
     def _check_times(self, things: Sequence[Entity | Relationship], what: str) -> None:
@@ -185,17 +185,17 @@ class ManageGraph:
     def entity(self, scope: UserScope, name: str) -> Entity:
         """Return the entity with this id. Raises `NotFound` (`entity_not_found`)."""
         graph = self.read(scope)
-        found = graph.entities.get(graph.names.id_of(name))
-        if found is None:
+        entity = graph.entities.get(graph.names.id_of(name))
+        if entity is None:
             raise _missing("entity")
-        return found
+        return entity
 
     def relationship(self, scope: UserScope, name: str) -> Relationship:
         """Return the relationship with this id. Raises `NotFound` (`relationship_not_found`)."""
-        found = self.read(scope).relationships.get(name)
-        if found is None:
+        relationship = self.read(scope).relationships.get(name)
+        if relationship is None:
             raise _missing("relationship")
-        return found
+        return relationship
 
     def change_entity(self, scope: UserScope, name: str, changes: Mapping[str, Any]) -> Entity:
         """Change the given fields of an entity (`name`, `valid_to`) and the given ones of its
@@ -256,7 +256,7 @@ class ManageGraph:
         def topics() -> list[str]:
             names = self.read(scope).names
             stored = sorted(
-                names.every(names.id_of(name)), key=lambda each: each == name
+                names.every(names.id_of(name)), key=lambda stored_name: stored_name == name
             )  # the named thing is removed last
             ways = () if name == scope.user else (Which(start=name), Which(end=name))
             ends = {

@@ -52,7 +52,7 @@ class GraphEngine(Protocol):
         self,
         scope: UserScope,
         graph: Graph,
-        asked: CypherQuery,
+        query: CypherQuery,
         parameters: Mapping[str, Any],
         *,
         limits: GraphLimits,

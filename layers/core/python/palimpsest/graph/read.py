@@ -89,8 +89,8 @@ class ReadGraph:
         after: str | None = None,
         most: int | None = None,
     ) -> list[Entity]:
-        found = self(scope).entities.values()
-        return [thing for thing in found if _is_after(thing, after) and which.has(thing)][:most]
+        stored = self(scope).entities.values()
+        return [thing for thing in stored if _is_after(thing, after) and which.has(thing)][:most]
 
     def relationships(
         self,
@@ -105,8 +105,8 @@ class ReadGraph:
             None if name is None else graph.names.id_of(name) for name in (which.start, which.end)
         )
         which = replace(which, start=start, end=end)
-        found = graph.relationships.values()
-        return [thing for thing in found if _is_after(thing, after) and which.has(thing)][:most]
+        stored = graph.relationships.values()
+        return [thing for thing in stored if _is_after(thing, after) and which.has(thing)][:most]
 
     def whole(self, scope: UserScope, *, most: int) -> Graph:
         """Return the user's graph as it is stored now. Raises `Conflict` (`too_many_entities`,
@@ -126,7 +126,10 @@ class ReadGraph:
             lambda prefix: self._memories.topics(scope, prefix=prefix), PREFIXES
         )
         ids = [
-            pointer.record for each in pointers for pointer in each if pointer.record is not None
+            pointer.record
+            for of_prefix in pointers
+            for pointer in of_prefix
+            if pointer.record is not None
         ]
         new = [name for name in ids if name not in known or not _is_alive(known[name], now)]
         there = {**known, **_read(self._memories, scope, new)}
@@ -158,11 +161,11 @@ def _graph(records: Iterable[Record], *, user: str, now: int) -> Graph:
             by_type[record.type].append(record)
     as_written = sorted(by_type["entity"], key=lambda record: record.order)
     merged, names = unified(map(entity_of, as_written))
-    entities = {each.id: each for each in sorted(merged, key=lambda entity: entity.id)}
+    entities = {entity.id: entity for entity in sorted(merged, key=lambda entity: entity.id)}
     edges_stored = (between(relationship_of(record), names) for record in by_type["relationship"])
     relationships = {relationship.id: relationship for relationship in edges_stored}
     nodes = {user: Entity(user, USER_TYPE, user)}
-    nodes |= {each.id: each for each in entities.values() if _is_before(now, each.valid_to)}
+    nodes |= {entity.id: entity for entity in entities.values() if _is_before(now, entity.valid_to)}
     edges = [
         relationship
         for relationship in relationships.values()
@@ -174,11 +177,13 @@ def _graph(records: Iterable[Record], *, user: str, now: int) -> Graph:
         edges.append(
             Relationship(node.id, PREFERS, user, node.id, {}, record.valid_from, record=record.id)
         )
-    ends = [each.valid_to for each in entities.values()] + [
+    ends = [entity.valid_to for entity in entities.values()] + [
         relationship.valid_to for relationship in relationships.values()
     ]
     ends += [
-        each.expires_at and each.expires_at * 1000 for some in by_type.values() for each in some
+        record.expires_at and record.expires_at * 1000
+        for some in by_type.values()
+        for record in some
     ]
     return Graph(
         entities=entities,

@@ -186,9 +186,9 @@ class UserSteps:
         starts it again.
         """
         root = job if job.parent is None else self.jobs.get(Scope(job.tenant), job.root)
-        for one in (root, job):
-            if one is not None:
-                done = replace(one, state=state, due_at=None, error=error, result=result)
+        for step in (root, job):
+            if step is not None:
+                done = replace(step, state=state, due_at=None, error=error, result=result)
                 with suppress(CommitLost):  # the other delivery of the same message was faster
                     self.jobs.finish(done)
 

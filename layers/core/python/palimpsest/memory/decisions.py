@@ -42,7 +42,7 @@ _SIGNS = re.compile(r"[#%&*@/]|(?<!\w)-(?=\w)|(?<=\w)-(?!\w)")  # "-5" is not "5
 class KnownTopic:
     """The state of a topic when a statement arrives.
 
-    `said` holds the topic's statements, oldest first. Only the newest is needed if every new
+    `statements` holds the topic's statements, oldest first. Only the newest is needed if every new
     statement is newer still. `order` is the order of the last statement, even if its record was
     deleted or has ended since. In these cases `current` is None. `ended` is the id of the record
     that has ended.
@@ -50,7 +50,7 @@ class KnownTopic:
 
     current: Record | None = None
     order: Order | None = None
-    said: tuple[tuple[Order, Record], ...] = ()
+    statements: tuple[tuple[Order, Record], ...] = ()
     ended: str | None = None
 
     def is_behind(self, order: Order) -> bool:
@@ -67,16 +67,16 @@ class KnownTopic:
         """
         if self.current is None and not self.is_behind(order):
             return []
-        same = [entry for entry in self.said if entry[0][:3] == order[:3]]
-        before = [entry for entry in self.said if entry[0] < order]
-        after = [entry for entry in self.said if entry[0] > order]
+        same = [entry for entry in self.statements if entry[0][:3] == order[:3]]
+        before = [entry for entry in self.statements if entry[0] < order]
+        after = [entry for entry in self.statements if entry[0] > order]
         return [*same, *before[-1:], *after[:1]]
 
     def having(self, order: Order, record: Record) -> KnownTopic:
         """Return the topic with this record added at the place of its order."""
-        statements = tuple(sorted([*self.said, (order, record)], key=lambda entry: entry[0]))
+        statements = tuple(sorted([*self.statements, (order, record)], key=lambda entry: entry[0]))
         if self.is_behind(order):
-            return replace(self, said=statements, ended=self.ended and statements[-1][1].id)
+            return replace(self, statements=statements, ended=self.ended and statements[-1][1].id)
         return KnownTopic(record, order, statements)
 
 

@@ -61,7 +61,11 @@ def _later(record: Record, topics: Mapping[str, KnownTopic]) -> Record | None:
     if topic.current is None or topic.current.id == record.id:
         return None
     return next(
-        (other for order, other in topic.said if order > record.order and other.id != record.id),
+        (
+            other
+            for order, other in topic.statements
+            if order > record.order and other.id != record.id
+        ),
         None,
     )
 

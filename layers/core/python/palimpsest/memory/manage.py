@@ -69,7 +69,7 @@ class _InTopic:
     record: Record
     chain: tuple[Version, ...]
     pointer: Pointer | None = None
-    said: tuple[Record, ...] = ()
+    statements: tuple[Record, ...] = ()
 
     @property
     def version(self) -> Version:
@@ -368,20 +368,20 @@ class ManageMemories:
         earlier versions that say the same in other words.
         """
         record = topic.record
-        mine = [statement for statement in topic.said if whole or statement.id == record.id] or [
-            record
-        ]
+        mine = [
+            statement for statement in topic.statements if whole or statement.id == record.id
+        ] or [record]
         if whole or not topic.version.is_current:
             return mine
         buried = burials_of(scope, mine, at=milliseconds(self.clock.now()), states=self.states)
         same = Buried(scope, buried, self.states)
         gone = {
             statement.id
-            for statement in topic.said
+            for statement in topic.statements
             if statement.id != record.id
             and same.holds(statement.content, topic=statement.topic_key, subject=statement.subject)
         }
-        return [*mine, *(statement for statement in topic.said if statement.id in gone)]
+        return [*mine, *(statement for statement in topic.statements if statement.id in gone)]
 
     def matching(self, scope: UserScope, where: MemoryFilter) -> tuple[str, ...]:
         """Return the ids of all current records that match. A job that forgets by this filter would

@@ -371,7 +371,7 @@ class Remember:
         if not any(topic.is_behind(draft.order) for draft in new):
             return topic
         chain = self.memories.versions(scope, pointer.topic_key)
-        return replace(topic, said=tuple((record.order, record) for record in chain))
+        return replace(topic, statements=tuple((record.order, record) for record in chain))
 
 
 def _moved(

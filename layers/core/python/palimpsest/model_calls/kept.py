@@ -99,9 +99,9 @@ class ListCalls:
         prefix = _of_job(scope.user(head.user), job)
         oldest = f"{milliseconds(now) - KEPT_MILLISECONDS:015d}"
         keys = list(islice(self.blobs.keys(prefix, first=max(after or "", oldest)), limit + 1))
-        found = [data for key in keys[:limit] if (data := self.blobs.get(key)) is not None]
+        stored = [data for key in keys[:limit] if (data := self.blobs.get(key)) is not None]
         more = keys[limit - 1].removeprefix(prefix) if len(keys) > limit else None
-        return tuple(KeptCall(**json.loads(data)) for data in found), more
+        return tuple(KeptCall(**json.loads(data)) for data in stored), more
 
 
 def calls_of(user: UserScope) -> str:

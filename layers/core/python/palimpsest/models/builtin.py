@@ -86,9 +86,9 @@ class Transformer:
             return np.array(rows, np.int64)
 
         inputs = {
-            "input_ids": filled(lambda each: each.ids),
-            "attention_mask": filled(lambda each: each.attention_mask),
-            "token_type_ids": filled(lambda each: each.type_ids),
+            "input_ids": filled(lambda encoded: encoded.ids),
+            "attention_mask": filled(lambda encoded: encoded.attention_mask),
+            "token_type_ids": filled(lambda encoded: encoded.type_ids),
         }
         return self.load().session.run(None, inputs)[0]
 

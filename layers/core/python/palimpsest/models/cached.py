@@ -43,12 +43,14 @@ class CachingEmbedder:
             for text in texts
         ]
         with self._lock:
-            found = {key: self._cache[key] for key in keys if key in self._cache}
-        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
+            vectors_by_key = {key: self._cache[key] for key in keys if key in self._cache}
+        missing = {
+            key: text for key, text in zip(keys, texts, strict=True) if key not in vectors_by_key
+        }
         if missing:
             vectors = self._embedder.embed(list(missing.values()), as_questions=as_questions)
             made = dict(zip(missing, vectors, strict=True))
             with self._lock:
                 self._cache.update(made)
-            found |= made
-        return [found[key] for key in keys]
+            vectors_by_key |= made
+        return [vectors_by_key[key] for key in keys]

@@ -59,11 +59,11 @@ def window_of(model: str) -> int | None:
     name = model.lower().rsplit("/", 1)[-1]
     candidates = [name] + [name.split(".", cut)[-1] for cut in range(1, name.count(".") + 1)]
     for candidate in candidates:
-        found = max(
+        known = max(
             (prefix for prefix in windows if candidate.startswith(prefix)), key=len, default=None
         )
-        if found:
-            return windows[found]
+        if known:
+            return windows[known]
     return None
 
 

@@ -188,8 +188,8 @@ class SortedRanks:
         """
         import regex  # type: ignore[import-untyped] # it has no types
 
-        found: Callable[[str], list[str]] = regex.compile(self._pattern).findall
-        return found
+        split: Callable[[str], list[str]] = regex.compile(self._pattern).findall
+        return split
 
     def _merged(self, part: str) -> int:
         whole = part.encode()
@@ -221,7 +221,7 @@ class SortedRanks:
 
 def _in_ascii(pattern: str) -> str:
     """Return the pattern for texts in ASCII only, in a form that Python's own `re` understands."""
-    return reduce(lambda known, each: known.replace(*each), IN_ASCII.items(), pattern)
+    return reduce(lambda known, replacement: known.replace(*replacement), IN_ASCII.items(), pattern)
 
 
 def pieces(text: str) -> Iterator[str]:

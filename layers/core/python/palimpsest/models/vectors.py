@@ -79,12 +79,12 @@ class Matrix:
         wanted, scores = numpy.asarray(query, numpy.float32), numpy.empty(len(rows), numpy.float32)
         for at in range(0, len(rows), step):
             numpy.dot(rows[at : at + step], wanted, out=scores[at : at + step])
-        found = numpy.arange(len(scores)) if among is None else numpy.asarray(among, numpy.intp)
-        scores = scores[found]
-        if len(found) > k:
+        places = numpy.arange(len(scores)) if among is None else numpy.asarray(among, numpy.intp)
+        scores = scores[places]
+        if len(places) > k:
             near = scores >= numpy.partition(scores, -k)[-k]
-            scores, found = scores[near], found[near]
-        return zip(scores.tolist(), found.tolist(), strict=True)
+            scores, places = scores[near], places[near]
+        return zip(scores.tolist(), places.tolist(), strict=True)
 
 
 def _numpy() -> Any:

@@ -105,9 +105,9 @@ class PatternExtractor:
         skipped: dict[int, str] = {}
         stated = cache(_stated)
         for message in chunk.messages:
-            found = list(_findings(message, stated)) if message.role == "user" else []
-            findings += found
-            if not found:
+            findings_of_message = list(_findings(message, stated)) if message.role == "user" else []
+            findings += findings_of_message
+            if not findings_of_message:
                 skipped[message.seq] = (
                     "nothing_stated" if message.role == "user" else "not_the_user"
                 )
@@ -144,7 +144,7 @@ def _findings(
         if (
             ended
             and _is_end(sentence, ended)
-            and not any(ends_of(one.keywords["content"]) for one in statements)
+            and not any(ends_of(statement.keywords["content"]) for statement in statements)
         ):
             yield replace(_depending(_with_what(sentence, before), message.seq), quote=sentence)
         for finding in statements:

@@ -112,9 +112,9 @@ def _lines(previous: str, messages: Sequence[Message]) -> Iterator[_Line]:
     for part, (label, text, message) in enumerate(_parts(previous, messages)):
         speaker = LABELS.get(label.split(" ", 1)[0].rstrip(":"), salience.NOBODY)
         for sentence in sentences_at_the_ends(text, most=MOST_READ):
-            said = sentence.removesuffix(_DROPPED)
-            if _LETTERS.search(said):
-                yield _Line(place, part, label, speaker, said, message, message is None)
+            stated = sentence.removesuffix(_DROPPED)
+            if _LETTERS.search(stated):
+                yield _Line(place, part, label, speaker, stated, message, message is None)
                 place += 1
 
 

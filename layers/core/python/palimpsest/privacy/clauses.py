@@ -100,7 +100,7 @@ def wish_clauses(text: str) -> Iterator[WishClause]:
 
 def without(text: str, clauses: Iterable[WishClause]) -> str:
     """Return the text without the words of these clauses that state the wish."""
-    for clause in sorted(clauses, key=lambda each: -each.start):
+    for clause in sorted(clauses, key=lambda clause: -clause.start):
         left = _without_wish(text[clause.start : clause.end])
         text = f"{text[: clause.start]}{left}{text[clause.end :]}"
     return text
@@ -127,19 +127,23 @@ def _asked(clause: str) -> Asks | None:
         return None
     if _class("undone").search(clause):
         return "take_back"
-    said = _said().search(clause) is not None
-    is_about_words = said or clause.endswith(":") or _class("heres").search(clause) is not None
+    names_words = _said().search(clause) is not None
+    is_about_words = (
+        names_words or clause.endswith(":") or _class("heres").search(clause) is not None
+    )
     if not is_about_words or _never_mind().search(clause) or _says_more(clause):
         return None
-    return _asked_of(clause, said=said)
+    return _asked_of(clause, names_words=names_words)
 
 
-def _asked_of(clause: str, *, said: bool) -> Asks | None:
+def _asked_of(clause: str, *, names_words: bool) -> Asks | None:
     denied = _class("negations").search(clause) is not None
-    if said and not denied and _is_ordered("erase_verbs", clause) and _is_plain(clause):
+    if names_words and not denied and _is_ordered("erase_verbs", clause) and _is_plain(clause):
         return "take_back"
-    is_denied = denied and (said or clause.endswith(":")) and _is_ordered("keep_verbs", clause)
-    is_wished = (said or not _other_words(clause)) and not _has_subject(clause)
+    is_denied = (
+        denied and (names_words or clause.endswith(":")) and _is_ordered("keep_verbs", clause)
+    )
+    is_wished = (names_words or not _other_words(clause)) and not _has_subject(clause)
     is_off = is_denied or (is_wished and _is_kept_out(clause, denied=denied))
     return "keep_off" if is_off else None
 

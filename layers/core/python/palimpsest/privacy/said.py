@@ -180,9 +180,9 @@ def _reversed() -> Sought:
 def _after_noun(text: str, noun: re.Match[str], kind: Class) -> tuple[int, int] | None:
     """Return beginning and end of the secret that follows its name, or None if none follows."""
     if text[noun.end() : noun.end() + 1] in (" ", "\t"):
-        found = _value(text, noun.end() + 1, kind, strict=True)
-        if found is not None:
-            return found
+        span = _value(text, noun.end() + 1, kind, strict=True)
+        if span is not None:
+            return span
     if kind in ("code", "own_code") and (of := _OF_A_THING.match(text, noun.end())) is not None:
         return code(text, of.end(), least=LEAST_OF_A_THING)
     end, limit = noun.end(), min(len(text), noun.end() + MOST_BETWEEN)
@@ -190,9 +190,9 @@ def _after_noun(text: str, noun: re.Match[str], kind: Class) -> tuple[int, int] 
         link = _link().match(text, end, limit)
         if link is None:
             return None
-        found = _value(text, link.end(), kind, strict=bool(link["into"] or link["dash"]))
-        if found is not None:
-            return found
+        span = _value(text, link.end(), kind, strict=bool(link["into"] or link["dash"]))
+        if span is not None:
+            return span
         end = link.end()
     return None
 
@@ -231,10 +231,10 @@ def _is_quoted_secret(inner: str, kind: Class) -> bool:
 def _quoted(text: str, opening: re.Match[str]) -> tuple[int, int] | None:
     closers = _QUOTES.get(opening[0], opening[0])
     ends = [text.find(closer, opening.end(), opening.end() + 200) for closer in {closers, *closers}]
-    found = [end for end in ends if end > opening.end()]
-    if not found or "\n" in text[opening.end() : min(found)]:
+    closings = [end for end in ends if end > opening.end()]
+    if not closings or "\n" in text[opening.end() : min(closings)]:
         return None
-    return opening.end(), min(found)
+    return opening.end(), min(closings)
 
 
 def _pair(text: str, start: int) -> tuple[int, int] | None:
@@ -274,7 +274,7 @@ def _assigned(text: str) -> Iterator[Said]:
             yield match.start("value"), match.start("value") + len(value), "assignment"
     for match in _IN_URL.finditer(text):
         value = match["value"]
-        if not _PLACEHOLDER.match(value) and any(each.isdigit() for each in value):
+        if not _PLACEHOLDER.match(value) and any(character.isdigit() for character in value):
             yield *match.span("value"), "assignment"
     for match in _HEADER.finditer(text):
         group = next(name for name in ("value", "bearer", "x") if match[name])

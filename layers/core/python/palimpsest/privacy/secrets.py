@@ -135,8 +135,8 @@ def _by_need() -> Mapping[str, Sequence[int]]:
 
 def _keys(text: str) -> Iterator[Mark]:
     numbers = _by_need()
-    found = filter(text.__contains__, numbers)
-    for number in sorted({number for need in found for number in numbers[need]}):
+    needs_found = filter(text.__contains__, numbers)
+    for number in sorted({number for need in needs_found for number in numbers[need]}):
         needs, shape = _shapes()[number]
         pattern = _compiled(shape)
         if needs[0].startswith(("PRIVATE", "PuTTY")):
@@ -178,7 +178,7 @@ def is_card(number: str) -> bool:
     digits = [int(digit) for digit in compact]
     doubled = [2 * digit for digit in digits[-2::-2]]
     total = sum(digits[-1::-2]) + sum(d - _NINE if d > _NINE else d for d in doubled)
-    return total % _TEN == 0 and any(one != other for one, other in pairwise(digits))
+    return total % _TEN == 0 and any(digit != other for digit, other in pairwise(digits))
 
 
 def is_iban(number: str) -> bool:
@@ -202,7 +202,7 @@ def _iban_end(text: str, start: int) -> int | None:
             return None
         if len(letters) == length:
             account = "".join((*letters[4:], *letters[:4]))
-            is_valid = int("".join(str(int(each, 36)) for each in account)) % _MODULUS == 1
+            is_valid = int("".join(str(int(letter, 36)) for letter in account)) % _MODULUS == 1
             return place + 1 if is_valid and not text[place + 1 : place + 2].isalnum() else None
     return None
 

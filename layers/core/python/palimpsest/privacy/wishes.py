@@ -65,10 +65,10 @@ def _denied() -> re.Pattern[str]:
     )
 
 
-def _denies_keeping(said: str) -> bool:
+def _denies_keeping(unquoted: str) -> bool:
     return any(
         match["end"] == ":" or match["kept"] or match["after"] or match["again"]
-        for match in _denied().finditer(said)
+        for match in _denied().finditer(unquoted)
     )
 
 
@@ -94,22 +94,22 @@ def wish_of(text: str) -> Wish:
         return NO_WISH
     if len(text) > 2 * MOST_READ:
         text = f"{text[:MOST_READ]}\n{text[-MOST_READ:]}"
-    said = anywhere("keep").sub(" ", _QUOTED.sub(" ", text))
-    clauses = tuple(wish_clauses(said))
-    takes_back = anywhere("forget").search(said) is not None
+    unquoted = anywhere("keep").sub(" ", _QUOTED.sub(" ", text))
+    clauses = tuple(wish_clauses(unquoted))
+    takes_back = anywhere("forget").search(unquoted) is not None
     takes_back = takes_back or any(clause.asks == "take_back" for clause in clauses)
-    is_off = takes_back or anywhere("off_record").search(said) is not None
-    is_off = is_off or bool(clauses) or _denies_keeping(said)
+    is_off = takes_back or anywhere("off_record").search(unquoted) is not None
+    is_off = is_off or bool(clauses) or _denies_keeping(unquoted)
     if not is_off:
         return NO_WISH
-    rest = anywhere("forget").sub(" ", without(said, clauses))
+    rest = anywhere("forget").sub(" ", without(unquoted, clauses))
     announces = anywhere("announces").search(rest) is not None
     rest = anywhere("off_record").sub(" ", anywhere("announces").sub(" ", rest))
     rest = _denied().sub(" ", rest)
     rest = anywhere("nothing_said").sub(" ", rest)
     is_bare = _WORD.search(rest) is None
-    covers_next = announces and (is_bare or said.rstrip().endswith((":", "?")))
-    ends_open = is_bare and said.rstrip().endswith(":")
+    covers_next = announces and (is_bare or unquoted.rstrip().endswith((":", "?")))
+    ends_open = is_bare and unquoted.rstrip().endswith(":")
     return Wish(
         is_off_record=True,
         takes_back=takes_back or (is_bare and not covers_next and not ends_open),

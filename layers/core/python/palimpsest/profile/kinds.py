@@ -72,8 +72,8 @@ def kind_of_topic(topic_key: str) -> tuple[SectionKind, int]:
     known = _topics()
     if topic_key == NAMES:
         return known["name"]
-    found = known.get(topic_key) or known.get(topic_key.partition("_")[0])
-    return found or ("more", len(known))
+    kind = known.get(topic_key) or known.get(topic_key.partition("_")[0])
+    return kind or ("more", len(known))
 
 
 def own_names(user: str, names: Iterable[str] = ()) -> frozenset[str]:

@@ -51,12 +51,12 @@ class ProfileLine:
     due_at: int | None = None
 
     @property
-    def said(self) -> str:
+    def statement(self) -> str:
         """Return the statement, after the name of the person whom it is about."""
         return f"{harmless(self.subject)}: {self.text}" if self.subject else self.text
 
     def shown(self, *, shows_id: bool) -> str:
-        return f"- {self.said}" + (f" [{self.memory_id}]" if shows_id else "")
+        return f"- {self.statement}" + (f" [{self.memory_id}]" if shows_id else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,9 @@ def _place(record: Record, kind: SectionKind) -> Place:
 
 def _one_a_person(placed: Iterable[tuple[SectionKind, Record]]) -> list[tuple[SectionKind, Record]]:
     """Return the records with only the first record of each person."""
-    in_order = sorted(placed, key=lambda each: (ORDER[each[0]], _place(each[1], each[0])))
+    in_order = sorted(
+        placed, key=lambda placing: (ORDER[placing[0]], _place(placing[1], placing[0]))
+    )
     firsts: list[tuple[SectionKind, Record]] = []
     seen: set[str | None] = set()
     for kind, record in in_order:
@@ -177,13 +179,13 @@ def _in_rounds(placed: Sequence[tuple[SectionKind, Record]]) -> list[tuple[Secti
     left out.
     """
     ranked = []
-    for kind, records in groupby(placed, key=lambda each: each[0]):
+    for kind, records in groupby(placed, key=lambda placing: placing[0]):
         share = SECTIONS[kind].share
         ranked += [
             ((number // share, ORDER[kind], number), record)
             for number, record in enumerate(records)
         ]
-    return [each for _, each in sorted(ranked, key=lambda pair: pair[0])]
+    return [placing for _, placing in sorted(ranked, key=lambda pair: pair[0])]
 
 
 def _without_secrets(
@@ -219,7 +221,10 @@ def _sections(lines: Iterable[tuple[SectionKind, ProfileLine]]) -> tuple[Profile
     """Return the lines by section. Within a section they are in the order in which they were
     taken.
     """
-    by_section = groupby(sorted(lines, key=lambda each: ORDER[each[0]]), key=lambda each: each[0])
+    by_section = groupby(
+        sorted(lines, key=lambda kind_and_line: ORDER[kind_and_line[0]]),
+        key=lambda kind_and_line: kind_and_line[0],
+    )
     return tuple(_section(kind, group) for kind, group in by_section)
 
 

@@ -169,7 +169,7 @@ def said_before(message: Message, earlier: Sequence[Message]) -> tuple[str, ...]
         turn for turn in reversed(earlier) if turn.role in SPOKEN_ROLES and turn.seq < message.seq
     )
     texts = islice(
-        filter(None, (text_of(spoken(each).chat).strip() for each in before)), TURNS_BEFORE
+        filter(None, (text_of(spoken(turn).chat).strip() for turn in before)), TURNS_BEFORE
     )
     return tuple(texts)[::-1]
 

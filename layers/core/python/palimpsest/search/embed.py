@@ -99,11 +99,11 @@ class Embed:
         """Index the effects of a redaction: the redacted message, the messages that quote it, and
         the removed memories. Returns whether all are written.
         """
-        said = [
+        messages = [
             MessageChanged(job.tenant, job.session, seq) for seq in range(job.first, job.last + 1)
         ]
         removed = (RecordChanged(job.tenant, job.user or "", name) for name in sorted(job.stored))
-        return not self.outcome([*said, *removed]).unwritten
+        return not self.outcome([*messages, *removed]).unwritten
 
     def _has_lost_user(self, job: Job) -> bool:
         """Remove the user's documents whose items are not in the tables. These are all documents,
@@ -117,13 +117,13 @@ class Embed:
         """Remove documents whose items are not in the tables. Returns whether there were any, or
         may be more. Raises `Unavailable`.
         """
-        last, found = "", False
+        last, has_found = "", False
         for _ in range(PAGES_AT_ONCE):
             keys = self.index.keys(owner, after=last, limit=AT_ONCE)
             plannings = self._plannings(_named(owner, key) for key in keys)
             plans = [plan for _, planning in plannings if (plan := planning()) is not None]
             there = {key for plan in plans for key in plan.there}
-            known = {key: each for plan in plans for key, each in plan.gone.items()}
+            known = {key: document for plan in plans for key, document in plan.gone.items()}
             stale = [
                 known.get(key) or gone(key, version=SESSION_GONE)
                 for key in keys
@@ -131,9 +131,9 @@ class Embed:
             ]
             if stale:
                 self.index.write(owner, stale)
-            found = found or bool(stale)
+            has_found = has_found or bool(stale)
             if len(keys) < AT_ONCE:
-                return found
+                return has_found
             last = keys[-1]
         return True
 
@@ -155,7 +155,9 @@ class Embed:
         vectors = dict(
             zip(
                 wanted,
-                parallel.run_each(lambda one: self._vectors(*one), list(wanted.items())),
+                parallel.run_each(
+                    lambda wanted_texts: self._vectors(*wanted_texts), list(wanted.items())
+                ),
                 strict=True,
             )
         )
@@ -214,14 +216,16 @@ class Embed:
         """Write the plan to the index, and mark its records as indexed. Changes that failed are
         added to `outcome`. Raises `Unavailable`.
         """
-        found = {key: self._own(item) or item.vector(vectors) for key, item in plan.there.items()}
+        vector_by_key = {
+            key: self._own(item) or item.vector(vectors) for key, item in plan.there.items()
+        }
         bare = {
             key
             for key, item in plan.there.items()
-            if item.meaning is not None and found[key] is None
+            if item.meaning is not None and vector_by_key[key] is None
         }
         documents: list[Document | Gone] = [
-            item.with_vector(found[key], is_whole=key not in bare)
+            item.with_vector(vector_by_key[key], is_whole=key not in bare)
             for key, item in plan.there.items()
         ]
         vectorless = set() if self.embedder is None else bare
@@ -241,10 +245,10 @@ class Embed:
 
 def _named(owner: UserScope, key: str) -> Changed:
     """Return a change of the item that a document's key names."""
-    said = message_of(key)
+    message = message_of(key)
     return (
-        MessageChanged(owner.tenant, *said)
-        if said
+        MessageChanged(owner.tenant, *message)
+        if message
         else RecordChanged(owner.tenant, owner.user, key)
     )
 

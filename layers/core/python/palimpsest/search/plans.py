@@ -101,7 +101,7 @@ class EmbedPlans:
             for version in self.memories.versions(plan.owner, topic)
             if version.id != record.id
         ]
-        for other in {one.id: one for one in others[-DISPLACED:]}.values():
+        for other in {version.id: version for version in others[-DISPLACED:]}.values():
             if other.id not in plan.changes:
                 plan.changes[other.id] = plan.changes[record.id]
                 _place(plan, other, is_there=False)

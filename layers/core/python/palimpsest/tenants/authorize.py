@@ -46,8 +46,8 @@ class Authorize:
         since, key = self.known.get(id_, (0, None))
         if key is not None and now - since < KNOWN_SECONDS:
             return key
-        if found := self.tenants.api_key(id_):
+        if stored := self.tenants.api_key(id_):
             if len(self.known) >= MOST_KEYS:
                 self.known.clear()
-            self.known[id_] = (now, found)
-        return found
+            self.known[id_] = (now, stored)
+        return stored

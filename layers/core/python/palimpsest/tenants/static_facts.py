@@ -52,7 +52,7 @@ class ManageStaticFacts:
 
     def _put(self, scope: Scope, fact: StaticFact) -> bool:
         version = self.facts.version(scope)
-        ids = {each.id for each in self.facts.all(scope)}
+        ids = {stored.id for stored in self.facts.all(scope)}
         if fact.id not in ids and len(ids) >= MOST_FACTS:
             raise Conflict(
                 f"A tenant has at most {MOST_FACTS} static facts.", code="too_many_facts"

@@ -194,7 +194,7 @@ def query_terms(text: str) -> QueryTerms:
     return QueryTerms(list(searched)[:MAX_QUERY_TERMS], parts)
 
 
-def asked(query: QueryTerms) -> Iterator[TermGroup]:
+def term_groups(query: QueryTerms) -> Iterator[TermGroup]:
     """Yield each word of the query, then the parts of each word."""
     yield from (TermGroup([word], is_word=True, needed=1, share=1.0) for word in query.words)
     for group in query.parts:
@@ -213,8 +213,8 @@ def needed(group: list[str]) -> int:
     return -int(-len(group) * PARTS_NEEDED // 1)
 
 
-def _language(found: Iterable[_Word]) -> str:
-    return language_of([word.text for word in found if not word.is_cjk])
+def _language(text_words: Iterable[_Word]) -> str:
+    return language_of([word.text for word in text_words if not word.is_cjk])
 
 
 @cache
@@ -226,11 +226,11 @@ def _function_words_of(language: str) -> frozenset[str]:
     return _english_function_words().union(own)
 
 
-def _stems_of(found: Iterable[_Word], language: str) -> dict[str, tuple[str, ...]]:
+def _stems_of(text_words: Iterable[_Word], language: str) -> dict[str, tuple[str, ...]]:
     """Return the stems of each word: the English one, and that of the text's language if it
     differs. So an English question finds the names in a German text, too.
     """
-    every = [word.text for word in found if not word.is_cjk]
+    every = [word.text for word in text_words if not word.is_cjk]
     stems_of: dict[str, tuple[str, ...]] = {word: (stem,) for word, stem in _stemmed(every)}
     if language != ENGLISH:
         for word, stem in _stemmed(every, language):

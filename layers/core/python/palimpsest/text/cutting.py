@@ -231,4 +231,6 @@ def _seen(text: str) -> list[str]:
 
 def _joins(text: str, place: int) -> bool:
     around = text[place - 1 : place] + text[place + 1 : place + 2]
-    return len(around) == 2 and not any(each.isascii() or each in _JOINERS for each in around)  # noqa: PLR2004 both
+    if len(around) < 2:  # noqa: PLR2004 - the place is at an end of the text
+        return False
+    return not any(character.isascii() or character in _JOINERS for character in around)

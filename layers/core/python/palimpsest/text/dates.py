@@ -189,8 +189,8 @@ def period(text: str, *, now: datetime) -> Period | None:
     words = date_words()
     for pattern in words.absolute if _DIGIT.search(begins) else (words.month_alone,):
         for match in pattern.finditer(begins):
-            if (found := _absolute(match, now.date())) is not None:
-                return replace(found, words=match[0])
+            if (named := _absolute(match, now.date())) is not None:
+                return replace(named, words=match[0])
     return next(_relative(text, now.date()), None)
 
 

@@ -38,5 +38,5 @@ def language_of(words: Collection[str]) -> str:
     distinct = frozenset(words)
     counts = {language: len(distinct & common) for language, common in _common_words().items()}
     english = counts.pop(ENGLISH)
-    language = max(counts, key=lambda each: counts[each])
+    language = max(counts, key=lambda language: counts[language])
     return language if counts[language] > english else ENGLISH

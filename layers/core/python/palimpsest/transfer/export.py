@@ -104,10 +104,10 @@ class ExportPages:
                 place = replace(_on(place, rows), is_begun=True, users=place.users + 1)
                 yield place, rows
             while place.kind < len(self.kinds) and place.user is not None:
-                found, after = self.kinds[place.kind].page(
+                page, after = self.kinds[place.kind].page(
                     Scope(job.tenant).user(place.user), place.place
                 )
-                rows = list(found)
+                rows = list(page)
                 place = replace(_on(place, rows), place=after, kind=place.kind + (after is None))
                 yield place, rows
             if job.user is not None:

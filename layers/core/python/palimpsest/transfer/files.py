@@ -84,8 +84,8 @@ def written(blobs: Blobs, job: Job) -> str | None:
         return None
     run, dash, _ = keys[-1].rpartition("/")[2].partition("-")
     where = f"{folder(job)}{run}-" if dash else folder(job)
-    found = sum(key.startswith(where) for key in keys)
-    return where if found == job.result.get(FILES, found) else None
+    count = sum(key.startswith(where) for key in keys)
+    return where if count == job.result.get(FILES, count) else None
 
 
 def folder(job: Job, *, run: int | None = None) -> str:

@@ -32,12 +32,12 @@ class ImportForeign:
     remember: Remember
     ingest: Ingest
 
-    def mem0(self, scope: UserScope, given: Any) -> dict[str, int]:
+    def mem0(self, scope: UserScope, exported: Any) -> dict[str, int]:
         """Store each memory that mem0's `get_all` returned as a fact, valid from its creation on. A
         fact that is already stored stays. A fact that the user has deleted later is left out.
         Returns the counts. Raises `Unprocessable` (`invalid_import`) before anything is stored.
         """
-        every = mem0(given)
+        every = mem0(exported)
         buried = Buried(scope, self.remember.memories.burials(scope), states)
         statements = [
             memory
@@ -52,13 +52,13 @@ class ImportForeign:
                 counts["restored" if outcome.outcome == "created" else "there"] += 1
         return counts
 
-    def agentcore(self, scope: UserScope, given: Any) -> dict[str, int]:
+    def agentcore(self, scope: UserScope, exported: Any) -> dict[str, int]:
         """Store the conversational events that AgentCore's `ListEvents` returned as the history of
         their sessions, oldest first. Memories are extracted from them. Returns the counts. Raises
         `Unprocessable` (`invalid_import`) before anything is stored.
         """
         counts = {"restored": 0, "there": 0, "conflicts": 0}
-        for session, drafts in agentcore(given).items():
+        for session, drafts in agentcore(exported).items():
             try:
                 done = self.ingest(scope, drafts, session_id=session)
             except Conflict as conflict:
@@ -70,39 +70,39 @@ class ImportForeign:
         return counts
 
 
-def mem0(given: Any) -> list[Statement]:
+def mem0(exported: Any) -> list[Statement]:
     """Return the memories of mem0's export as statements. The export is a list, or has one under
     `results` or `memories`.
     """
-    listed = _listed(_parsed(given), ("results", "memories"))
+    listed = _listed(_parsed(exported), ("results", "memories"))
     if len(listed) > MOST_MEMORIES:
         raise _refused("data", f"{len(listed)} memories of at most {MOST_MEMORIES} in a call")
     return [_statement(number, fact) for number, fact in enumerate(listed)]
 
 
-def _statement(number: int, each: Any) -> Statement:
-    text = _text(each, "memory") or _text(each, "text")
+def _statement(number: int, fact: Any) -> Statement:
+    text = _text(fact, "memory") or _text(fact, "text")
     if not text or len(text) > MAX_CONTENT:
         raise _refused(f"data.{number}.memory", f"must be a text of 1 to {MAX_CONTENT} characters")
-    categories, created = each.get("categories") or [], each.get("created_at")
+    categories, created = fact.get("categories") or [], fact.get("created_at")
     if not isinstance(categories, list):
         raise _refused(f"data.{number}.categories", "must be a list")
     return Statement(
         type="fact",
         content=text,
         keywords=tuple(str(name) for name in categories),
-        metadata=_metadata(number, each.get("metadata")),
+        metadata=_metadata(number, fact.get("metadata")),
         valid_from=None
         if created is None
         else milliseconds(_moment(created, f"data.{number}.created_at")),
     )
 
 
-def _metadata(number: int, given: Any) -> Mapping[str, Any]:
+def _metadata(number: int, metadata: Any) -> Mapping[str, Any]:
     """Return the metadata values that filters can match, without empty ones."""
     held = (
-        {name: value for name, value in given.items() if value is not None}
-        if isinstance(given, Mapping)
+        {name: value for name, value in metadata.items() if value is not None}
+        if isinstance(metadata, Mapping)
         else {}
     )
     if sum(1 for _ in leaves(held)) > MAX_METADATA_TERMS or len(json.dumps(held)) > MAX_DATA:
@@ -113,10 +113,11 @@ def _metadata(number: int, given: Any) -> Mapping[str, Any]:
     return held
 
 
-def agentcore(given: Any) -> dict[str, list[Draft]]:
+def agentcore(exported: Any) -> dict[str, list[Draft]]:
     """Return the messages of AgentCore's events, by session."""
     events = [
-        _event(number, event) for number, event in enumerate(_listed(_parsed(given), ("events",)))
+        _event(number, event)
+        for number, event in enumerate(_listed(_parsed(exported), ("events",)))
     ]
     drafts: dict[str, list[Draft]] = {}
     for session, _, messages in sorted(events, key=lambda event: event[:2]):
@@ -153,36 +154,36 @@ def _drafts(payload: Iterable[Any], *, event_id: str, moment: datetime) -> Itera
             yield Draft(chat, timestamp=stamp(moment), metadata=metadata)
 
 
-def _parsed(given: Any) -> Any:
-    if not isinstance(given, str):
-        return given
+def _parsed(exported: Any) -> Any:
+    if not isinstance(exported, str):
+        return exported
     try:
-        return read_json(given)
+        return read_json(exported)
     except BadRequest as error:
         raise _refused("data", f"can't be read: {error.detail}") from error
 
 
-def _listed(given: Any, names: Sequence[str]) -> Sequence[Any]:
+def _listed(exported: Any, names: Sequence[str]) -> Sequence[Any]:
     listed = (
-        next((given[name] for name in names if name in given), None)
-        if isinstance(given, Mapping)
-        else given
+        next((exported[name] for name in names if name in exported), None)
+        if isinstance(exported, Mapping)
+        else exported
     )
     if not isinstance(listed, list):
         raise _refused("data", f"must be a list, or have one under {' or '.join(names)}")
     return listed
 
 
-def _text(given: Any, name: str) -> str | None:
-    value = given.get(name) if isinstance(given, Mapping) else None
+def _text(row: Any, name: str) -> str | None:
+    value = row.get(name) if isinstance(row, Mapping) else None
     return value.strip() or None if isinstance(value, str) else None
 
 
-def _moment(given: Any, field: str) -> datetime:
+def _moment(time: Any, field: str) -> datetime:
     try:
-        if isinstance(given, int | float):
-            return datetime.fromtimestamp(given, UTC)
-        moment = datetime.fromisoformat(str(given))
+        if isinstance(time, int | float):
+            return datetime.fromtimestamp(time, UTC)
+        moment = datetime.fromisoformat(str(time))
         moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         moment.astimezone(UTC)  # within the years 1 to 9999 there, too
     except (ValueError, OverflowError, OSError) as error:

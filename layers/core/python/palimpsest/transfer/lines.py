@@ -87,14 +87,14 @@ def values(thing: Any) -> dict[str, Any]:
     }
 
 
-def read(form: type[T], given: Row, **own: Any) -> T:
+def read(form: type[T], row: Row, **own: Any) -> T:
     """Return the stored thing that the fields describe. `own` has the fields that the file does not
     have. Raises `Unprocessable`.
     """
-    if not isinstance(given, Mapping):
+    if not isinstance(row, Mapping):
         raise Unprocessable(f"{form.__name__.lower()} must be an object", code="invalid_import")
     names = names_of(cast(Any, form))
-    taken = {name: value for name, value in given.items() if name in names}
+    taken = {name: value for name, value in row.items() if name in names}
     if "open_calls" in taken:
         taken["open_calls"] = bytes.fromhex(taken["open_calls"])
     try:

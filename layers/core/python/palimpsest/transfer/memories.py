@@ -184,9 +184,9 @@ class VectorsKind:
             return "conflicts"
         stored = namespace or replace(exported, epoch=epoch)
         space = replace(stored, dimension=exported.dimension, model=exported.model)
-        given, outcome = [read(StoredVector, row) for row in rows], "there"
-        for start in range(0, len(given), AT_ONCE):
-            part = given[start : start + AT_ONCE]
+        vectors, outcome = [read(StoredVector, row) for row in rows], "there"
+        for start in range(0, len(vectors), AT_ONCE):
+            part = vectors[start : start + AT_ONCE]
             there = self.store.existing(scope, space, [vector.id for vector in part])
             new = [vector for vector in part if vector.id not in there]
             if new:

@@ -32,8 +32,8 @@ from palimpsest.vectors.manage import MAX_DIMENSION
 from palimpsest.vectors.ports import Namespace, StoredVector
 
 
-def _topic(given: Any) -> TopicState | None:
-    return None if given is None else read(TopicState, given)
+def _topic(topic: Any) -> TopicState | None:
+    return None if topic is None else read(TopicState, topic)
 
 
 LONGEST_NAME, LONGEST_TIME = 200, 40  # characters

@@ -79,10 +79,15 @@ class Import:
         """Start an import of the files of an export of this tenant, and return the id of its job.
         Raises `NotFound` (`export_not_found`).
         """
-        found = self.jobs.get(scope, job_id)
-        if found is None or found.kind != "export" or found.state != "done" or found.user != user:
+        export = self.jobs.get(scope, job_id)
+        if (
+            export is None
+            or export.kind != "export"
+            or export.state != "done"
+            or export.user != user
+        ):
             raise NotFound("There is no such export, or it is not done.", code="export_not_found")
-        where = written(self.blobs, found)
+        where = written(self.blobs, export)
         if where is None:
             raise NotFound("The export was removed.", code="export_not_found")
         epoch, key = self._epoch(scope, user), key or secrets.token_hex(16)

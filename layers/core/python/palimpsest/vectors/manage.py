@@ -146,12 +146,12 @@ class ManageVectors:
         `other_model`, `invalid_vector`, `no_vectors`).
         """
         namespace = self._namespace(scope, checked_id(name, field="namespace"))
-        model, (asked,) = self._made(scope, [NewVector("asked", values, text)], field="")
+        model, (question_vector,) = self._made(scope, [NewVector("asked", values, text)], field="")
         if not namespace.count:
             return ()
-        _check_same(namespace, Namespace(name, len(asked.values), model))
+        _check_same(namespace, Namespace(name, len(question_vector.values), model))
         tests = [condition.test for condition in conditions(metadata or {})]
-        question = unit(asked.values)
+        question = unit(question_vector.values)
 
         def passes(vector: StoredVector) -> bool:
             terms = metadata_terms(vector.metadata) if tests else ()
@@ -214,28 +214,28 @@ class ManageVectors:
         return namespace or Namespace(name, 0, epoch=self.memories.user(scope).epoch)
 
     def _made(
-        self, scope: UserScope, given: Sequence[NewVector], *, field: str = "vectors.{}."
+        self, scope: UserScope, new_vectors: Sequence[NewVector], *, field: str = "vectors.{}."
     ) -> tuple[str | None, list[StoredVector]]:
         """Return the name of the embedding model and the vectors with their values. The name is
         None if the caller gave the values.
         """
         seen: set[str] = set()
-        for number, one in enumerate(given):
-            if one.id in seen:
+        for number, new_vector in enumerate(new_vectors):
+            if new_vector.id in seen:
                 raise _refused("duplicate_id", f"{field.format(number)}id", "each id once")
-            seen.add(one.id)
-            if (one.text is None) != (given[0].text is None):
+            seen.add(new_vector.id)
+            if (new_vector.text is None) != (new_vectors[0].text is None):
                 raise _refused(
                     "other_model",
                     f"{field.format(number)}text",
                     "all with values, or all with text",
                 )
         model, vectors = self._embedded(
-            scope, [vector.text for vector in given if vector.text is not None]
+            scope, [vector.text for vector in new_vectors if vector.text is not None]
         )
-        values = vectors or [vector.values or () for vector in given]
-        for number, each in enumerate(values):
-            if not _is_vector(each):
+        values = vectors or [vector.values or () for vector in new_vectors]
+        for number, vector_values in enumerate(values):
+            if not _is_vector(vector_values):
                 raise _refused(
                     "invalid_vector",
                     f"{field.format(number)}values",
@@ -243,7 +243,7 @@ class ManageVectors:
                 )
         return model, [
             StoredVector(vector.id, array("f", value), vector.metadata, vector.text)
-            for vector, value in zip(given, values, strict=True)
+            for vector, value in zip(new_vectors, values, strict=True)
         ]
 
     def _embedded(

@@ -254,8 +254,8 @@ def _folder_of(package: str) -> Path:
     """Return the folder of a package that holds only data. If the package is not installed, return
     a path that does not exist.
     """
-    found = find_spec(package)
-    places = list(found.submodule_search_locations or ()) if found else []
+    spec = find_spec(package)
+    places = list(spec.submodule_search_locations or ()) if spec else []
     return Path(places[0]) if places else Path(package)
 
 

@@ -37,13 +37,13 @@ class Dispatch:
         their own, so that the bus delays no other work. Raises `Unavailable` if the queue or the
         store does not answer. The stream then delivers the record again.
         """
-        found = self.read(record)
-        with tracing.span("dispatch", kind="producer", parent=found.trace):
-            self._send(found.asks)
-            if found.tally is not None:
-                self._count(found.tally)
-            if found.happened is not None:
-                self._publish(found.happened)
+        change = self.read(record)
+        with tracing.span("dispatch", kind="producer", parent=change.trace):
+            self._send(change.asks)
+            if change.tally is not None:
+                self._count(change.tally)
+            if change.happened is not None:
+                self._publish(change.happened)
 
     def publish(self, body: str) -> None:
         """Publish the event that a queue message names. Raises `Unavailable`, and `ValueError` if
@@ -57,13 +57,13 @@ class Dispatch:
         except Unavailable:
             self.queues.send_events([event])
 
-    def _send(self, asked: JobNotice | Changed | Unreadable | None) -> None:
-        if isinstance(asked, Unreadable):
-            self.queues.park(asked.name)
-        elif isinstance(asked, JobNotice):
-            self.queues.send([asked])
-        elif asked is not None and self.indexes:
-            self.queues.send_changes([asked])
+    def _send(self, notice: JobNotice | Changed | Unreadable | None) -> None:
+        if isinstance(notice, Unreadable):
+            self.queues.park(notice.name)
+        elif isinstance(notice, JobNotice):
+            self.queues.send([notice])
+        elif notice is not None and self.indexes:
+            self.queues.send_changes([notice])
 
     def _count(self, tally: Tally) -> None:
         gained = self.usages.reach(tally)

@@ -52,7 +52,7 @@ class LadybugGraphs:
         self,
         scope: UserScope,
         graph: Graph,
-        asked: CypherQuery,
+        query: CypherQuery,
         parameters: Mapping[str, Any],
         *,
         limits: GraphLimits,
@@ -60,7 +60,7 @@ class LadybugGraphs:
         with self._lock:
             try:
                 self._hold(scope, graph, limits)
-                answer = self._asked(scope, asked, parameters, limits)
+                answer = self._asked(scope, query, parameters, limits)
             except Ended as error:
                 self._drop(scope)
                 message = f"it took more than {limits.seconds:g} seconds, or too much memory"
@@ -107,7 +107,7 @@ class LadybugGraphs:
     ) -> dict[str, Any]:
         held = self._held[scope]
         held.tables, statements = held.tables.more_for(query)
-        said = {
+        request = {
             "statements": statements,
             "cypher": query.renamed(held.tables.edges),
             "parameters": dict(parameters),
@@ -115,7 +115,7 @@ class LadybugGraphs:
             "rows": limits.rows,
             "answer": limits.answer,
         }
-        answer = held.process.ask(said, seconds=limits.seconds + GRACE)
+        answer = held.process.ask(request, seconds=limits.seconds + GRACE)
         if statements and "invalid" in answer:  # perhaps not all statements were run
             self._drop(scope)
         return answer
@@ -127,7 +127,7 @@ class LadybugGraphs:
 
 
 def _refused(code: str, message: str) -> Unprocessable:
-    said = message.strip().partition("\n")[0][:500]
+    reason = message.strip().partition("\n")[0][:500]
     return Unprocessable(
-        f"The query can't be run: {said}", code=code, errors=(FieldError("cypher", said),)
+        f"The query can't be run: {reason}", code=code, errors=(FieldError("cypher", reason),)
     )

@@ -74,12 +74,12 @@ class GraphProcess:
     def id(self) -> int:
         return self._process.pid
 
-    def ask(self, said: Mapping[str, Any], *, seconds: float) -> dict[str, Any]:
+    def ask(self, request: Mapping[str, Any], *, seconds: float) -> dict[str, Any]:
         """Send a line and return the answer to it. Raises `Ended` if there is no answer within
         `seconds` seconds.
         """
         try:
-            self._send(json.dumps(said).encode() + b"\n")
+            self._send(json.dumps(request).encode() + b"\n")
             answer: dict[str, Any] = json.loads(self._line(monotonic() + seconds))
         except (OSError, Ended, ValueError) as error:
             self.end()
@@ -134,9 +134,9 @@ def _ended(process: subprocess.Popen[bytes]) -> None:
 @cache
 def _folder() -> Path:
     """Return the folder that contains the engine's package. The package is not imported here."""
-    found = find_spec("ladybug")
-    if found is not None and found.origin is not None:
-        return Path(found.origin).parents[1]
+    spec = find_spec("ladybug")
+    if spec is not None and spec.origin is not None:
+        return Path(spec.origin).parents[1]
     packed = next((file for folder in sys.path if (file := Path(folder, PACKED)).is_file()), None)
     if packed is None:
         raise Unprocessable(

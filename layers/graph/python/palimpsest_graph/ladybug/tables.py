@@ -123,9 +123,9 @@ class Tables:
         return [edge.start, edge.end, edge.id, *_times(edge), *self._values(edge)]
 
     def _values(self, thing: Entity | Relationship) -> Iterator[Any]:
-        given = {name.casefold(): value for name, value in thing.properties.items()}
+        properties = {name.casefold(): value for name, value in thing.properties.items()}
         for name, kind in self.columns.items():
-            value = given.get(name.casefold())
+            value = properties.get(name.casefold())
             is_text = kind != "STRING" or isinstance(value, str) or value is None
             yield value if is_text else json.dumps(value, ensure_ascii=False, sort_keys=True)
 
@@ -155,7 +155,9 @@ def _columns(things: Iterable[Entity | Relationship]) -> dict[str, str]:
             if value is not None:
                 names.setdefault(name.casefold(), name)
                 kinds[name.casefold()].add(_kind(value))
-    return {names[key]: _common(found) for key, found in kinds.items() if key != "value"}
+    return {
+        names[key]: _common(kinds_of_name) for key, kinds_of_name in kinds.items() if key != "value"
+    }
 
 
 def _kind(value: Any) -> str:

@@ -65,24 +65,24 @@ def _confine(memory: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
-def _answer(connection: Any, asked: dict[str, Any]) -> dict[str, Any]:
+def _answer(connection: Any, request: dict[str, Any]) -> dict[str, Any]:
     try:
-        for statement in asked["statements"]:
+        for statement in request["statements"]:
             connection.execute(statement)
         connection.execute("BEGIN TRANSACTION READ ONLY")
     except RuntimeError as error:
         return {"invalid": str(error)}
     try:
-        return _rows(connection, asked)
+        return _rows(connection, request)
     finally:
         with suppress(RuntimeError):  # the engine's refusal has already ended it
             connection.execute("ROLLBACK")
 
 
-def _rows(connection: Any, asked: dict[str, Any]) -> dict[str, Any]:
+def _rows(connection: Any, request: dict[str, Any]) -> dict[str, Any]:
     begun = time.monotonic()
     try:
-        prepared = connection.prepare(asked["cypher"], asked["parameters"])
+        prepared = connection.prepare(request["cypher"], request["parameters"])
     except (
         RuntimeError,
         TypeError,
@@ -91,31 +91,31 @@ def _rows(connection: Any, asked: dict[str, Any]) -> dict[str, Any]:
         return {"invalid": str(error)}
     if not prepared.is_success():
         return {"invalid": prepared.get_error_message()}
-    left = asked["seconds"] - (time.monotonic() - begun)
+    left = request["seconds"] - (time.monotonic() - begun)
     if left <= 0:
-        return {"stopped": _late(asked)}
+        return {"stopped": _late(request)}
     connection.set_query_timeout(max(1, int(left * 1000)))
     try:
-        found = connection.execute(prepared, asked["parameters"])
+        result = connection.execute(prepared, request["parameters"])
         rows: list[str] = []
         size, is_whole = 0, True
-        while found.has_next():
+        while result.has_next():
             row = json.dumps(
-                [_plain(value) for value in found.get_next()], default=str, ensure_ascii=False
+                [_plain(value) for value in result.get_next()], default=str, ensure_ascii=False
             )
             size += len(row.encode())
-            is_whole = len(rows) < asked["rows"] and size <= asked["answer"]
+            is_whole = len(rows) < request["rows"] and size <= request["answer"]
             if not is_whole:
                 break
             rows.append(row)
     except (RuntimeError, MemoryError) as error:
-        is_late = time.monotonic() - begun >= asked["seconds"]
-        return {"stopped": _late(asked) if is_late else str(error) or "no memory"}
-    return {"columns": found.get_column_names(), "rows": rows, "is_whole": is_whole}
+        is_late = time.monotonic() - begun >= request["seconds"]
+        return {"stopped": _late(request) if is_late else str(error) or "no memory"}
+    return {"columns": result.get_column_names(), "rows": rows, "is_whole": is_whole}
 
 
-def _late(asked: dict[str, Any]) -> str:
-    return f"it took more than {asked['seconds']:g} seconds"
+def _late(request: dict[str, Any]) -> str:
+    return f"it took more than {request['seconds']:g} seconds"
 
 
 def _plain(value: Any) -> Any:
@@ -130,14 +130,14 @@ def _plain(value: Any) -> Any:
         return value
     if "_LABEL" in value:
         own = {
-            name: _plain(each)
-            for name, each in value.items()
-            if name not in INTERNAL and each is not None
+            name: _plain(element)
+            for name, element in value.items()
+            if name not in INTERNAL and element is not None
         }
         return {"_label": own.pop("_LABEL"), **own}
     return {
-        name.lower() if name in ("_NODES", "_RELS") else name: _plain(each)
-        for name, each in value.items()
+        name.lower() if name in ("_NODES", "_RELS") else name: _plain(element)
+        for name, element in value.items()
     }
 
 

@@ -25,7 +25,7 @@ from palimpsest.models.ports import Space, Vector
 from palimpsest.models.vectors import Matrix, check_vector, unit
 from palimpsest.scope import UserScope
 from palimpsest.search.ports import ANYTHING, Document, Gone, Hit, check_vectors
-from palimpsest.text.analyser import QueryTerms, TermGroup, asked, query_terms
+from palimpsest.text.analyser import QueryTerms, TermGroup, query_terms, term_groups
 from palimpsest.text.bm25 import Matches, Posting, scored
 
 from palimpsest_local.embedded import writing
@@ -86,9 +86,9 @@ class EmbeddedIndex:
                 raise Unavailable("There is no search index yet.")
             for index in all_indexes(connection):
                 shelf = changed_shelf_of(connection, index, owner)
-                for each in ready:
+                for change in ready:
                     writing.apply(
-                        connection, index, shelf, each, with_vector=index.space == self._space
+                        connection, index, shelf, change, with_vector=index.space == self._space
                     )
         return ()
 
@@ -153,7 +153,7 @@ def _by_words(
     with the highest scores. It is asked about others only if one of them may still be among the
     best.
     """
-    scores = scored(_matches(connection, shelf, list(asked(query))))
+    scores = scored(_matches(connection, shelf, list(term_groups(query))))
     ordered = sorted(scores, key=scores.__getitem__, reverse=True)
     conditions, values = _conditions(where)
     best: list[tuple[float, str]] = []
@@ -240,16 +240,16 @@ def _conditions(where: MemoryFilter) -> tuple[str, dict[str, Any]]:
     """Return the filter as SQL with placeholders, and the values for these. The SQL is `true` if
     the filter has no condition.
     """
-    said = {
+    stated = {
         name: value
         for name in _RULES
         if (value := getattr(where, name)) not in (None, frozenset(), ())
     }
     values = {
         name: value if isinstance(value, str | int | float) else json.dumps(list(value))
-        for name, value in said.items()
+        for name, value in stated.items()
     }
-    rules = [_RULES[name].format(name=name) for name in said]
+    rules = [_RULES[name].format(name=name) for name in stated]
     for number, test in enumerate(where.tests):
         rule, more = _test(test, f"test{number}")
         rules.append(rule)
@@ -268,8 +268,8 @@ def _test(test: TermTest, name: str) -> tuple[str, dict[str, Any]]:
     for number, (low, high) in enumerate(test.ranges):
         rules.append(f"(value >= :{name}low{number} AND value < :{name}high{number})")
         values |= {f"{name}low{number}": low, f"{name}high{number}": high}
-    found = f"EXISTS (SELECT value FROM json_each(metadata) WHERE {' OR '.join(rules)})"  # noqa: S608 - names alone
-    return f"NOT {found}" if test.negated else found, values
+    exists = f"EXISTS (SELECT value FROM json_each(metadata) WHERE {' OR '.join(rules)})"  # noqa: S608 - names alone
+    return f"NOT {exists}" if test.negated else exists, values
 
 
 @dataclass(frozen=True, slots=True)

@@ -240,7 +240,9 @@ class LocalMemories:
         with self.state.lock:
             era = self.part_of(scope).era
             places = sorted(
-                (order, said) for (topic, order), said in era.places.items() if topic == topic_key
+                (order, statement)
+                for (topic, order), statement in era.places.items()
+                if topic == topic_key
             )
             return tuple(
                 _said(era.records[place.id], place)
@@ -272,13 +274,13 @@ class LocalMemories:
                 place for place in places if (place < beyond if newest_first else place > beyond)
             ]
         examined = places[:EXAMINED]
-        found = [place for place in examined if not types or records[place].type in types]
-        if len(found) > limit:
-            found, last = found[:limit], found[limit - 1]
+        matching = [place for place in examined if not types or records[place].type in types]
+        if len(matching) > limit:
+            matching, last = matching[:limit], matching[limit - 1]
         else:
             last = examined[-1] if len(examined) < len(places) else ""
         return RecordPage(
-            tuple(records[place] for place in found),
+            tuple(records[place] for place in matching),
             record_cursor(scope).at(last) if last else None,
         )
 
@@ -329,7 +331,7 @@ class LocalMemories:
         with self.state.write("wipe"):
             known = self.part_of(scope)
             later = range(below_epoch, known.user.epoch + 1)
-            shared = set[tuple[str, Any]]().union(*(known.era_of(each).keys() for each in later))
+            shared = set[tuple[str, Any]]().union(*(known.era_of(epoch).keys() for epoch in later))
             gone: set[tuple[str, Any]] = set()
             for epoch in range(below_epoch):
                 left = None if limit is None else limit - len(gone - shared)

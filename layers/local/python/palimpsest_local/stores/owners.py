@@ -43,7 +43,7 @@ class LocalOwners:
 
 
 def _from(after: str | None, scopes: Iterable[S]) -> Iterator[tuple[S, str]]:
-    for scope in sorted(scopes, key=lambda each: each.partition):
+    for scope in sorted(scopes, key=lambda scope: scope.partition):
         if after is None or scope.partition > after:
             yield scope, scope.partition
 

@@ -42,7 +42,7 @@ class LocalShares:
     def waiting(self, scope: Scope, queue: Queue) -> Iterator[Waiting]:
         with self._lock:
             waiting = list(self._waiting[scope.tenant, queue])
-        return iter(sorted(waiting, key=lambda each: (each.since, each.job_id)))
+        return iter(sorted(waiting, key=lambda job: (job.since, job.job_id)))
 
     def call(self, scope: Scope, queue: Queue, waiting: Waiting) -> None:
         with self._lock:

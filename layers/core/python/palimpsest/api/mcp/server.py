@@ -139,8 +139,12 @@ def _answered(answer: RpcResult | RpcFailure, status: HTTPStatus) -> Response[st
     )
 
 
-def _id(given: object) -> str | int | None:
-    return given if isinstance(given, str | int) and not isinstance(given, bool) else None
+def _id(request_id: object) -> str | int | None:
+    return (
+        request_id
+        if isinstance(request_id, str | int) and not isinstance(request_id, bool)
+        else None
+    )
 
 
 def _check(body: Json) -> None:
@@ -181,8 +185,8 @@ def _check_envelope(call: Call, body: Json) -> None:
     for name in ("protocolVersion", "clientCapabilities"):
         if f"{ENVELOPE}{name}" not in meta:
             raise _Refused(INVALID_PARAMS, f"params._meta lacks {ENVELOPE}{name}.")
-    asked = meta[f"{ENVELOPE}protocolVersion"]
-    stated = {"mcp-protocol-version": asked, "mcp-method": body["method"]}
+    version = meta[f"{ENVELOPE}protocolVersion"]
+    stated = {"mcp-protocol-version": version, "mcp-method": body["method"]}
     if body["method"] == "tools/call" and params.get("name") is not None:
         stated["mcp-name"] = params["name"]
     if body["method"] == "resources/read" and params.get("uri") is not None:
@@ -190,11 +194,11 @@ def _check_envelope(call: Call, body: Json) -> None:
     for name, value in stated.items():
         if _decoded(_header(call, name)) != value:
             raise _Refused(HEADER_MISMATCH, f"The header {name} contradicts the request.")
-    if asked != MODERN:
+    if version != MODERN:
         raise _Refused(
             UNSUPPORTED_VERSION,
             "Unsupported protocol version",
-            {"supported": [MODERN], "requested": asked},
+            {"supported": [MODERN], "requested": version},
         )
 
 
@@ -217,8 +221,8 @@ def _result(service: Service, call: Call, user: str, body: Json, *, is_modern: b
     cached: Json = complete | CACHE if is_modern else {}
     match body["method"]:
         case "initialize" if not is_modern:
-            asked = params.get("protocolVersion")
-            spoken = asked if asked in HANDSHAKE else HANDSHAKE[0]
+            requested = params.get("protocolVersion")
+            spoken = requested if requested in HANDSHAKE else HANDSHAKE[0]
             return {"protocolVersion": spoken, **_served(), "serverInfo": _info()}
         case "ping" if not is_modern:
             return {}

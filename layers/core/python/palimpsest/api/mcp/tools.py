@@ -88,34 +88,36 @@ Answer = Mapping[str, Any] | Response[str]
 """The answer of a tool. It is a `Response` for a job that has not ended yet."""
 
 
-def _recall(service: Service, call: Call, user: str, asked: recalling.RecallBody) -> Answer:
-    return recalling.recalled(service.recall(call.user(user), asked.asked()), user=user, body=asked)
-
-
-def _feedback(service: Service, call: Call, user: str, asked: FeedbackArguments) -> Answer:
-    given = service.feedback(
-        call.user(user),
-        asked.recall_id,
-        useful=asked.useful,
-        wrong=asked.wrong,
-        missing=asked.missing,
+def _recall(service: Service, call: Call, user: str, arguments: recalling.RecallBody) -> Answer:
+    return recalling.recalled(
+        service.recall(call.user(user), arguments.request()), user=user, body=arguments
     )
-    return feedback.taken(asked.recall_id, given)
+
+
+def _feedback(service: Service, call: Call, user: str, arguments: FeedbackArguments) -> Answer:
+    counted = service.feedback(
+        call.user(user),
+        arguments.recall_id,
+        useful=arguments.useful,
+        wrong=arguments.wrong,
+        missing=arguments.missing,
+    )
+    return feedback.taken(arguments.recall_id, counted)
 
 
 def _search_conversations(
-    service: Service, call: Call, user: str, asked: ConversationArguments
+    service: Service, call: Call, user: str, arguments: ConversationArguments
 ) -> Answer:
-    limits = {} if asked.filter is None else asked.filter.model_dump(exclude_unset=True)
+    limits = {} if arguments.filter is None else arguments.filter.model_dump(exclude_unset=True)
     only_messages = {**limits, "types": ["message"]}
     body = recalling.RecallBody.model_validate(
-        {"query": asked.query, "k": asked.k, "filter": only_messages}
+        {"query": arguments.query, "k": arguments.k, "filter": only_messages}
     )
     return _recall(service, call, user, body)
 
 
-def _remember(service: Service, call: Call, user: str, asked: RememberArguments) -> Answer:
-    new = NewMemories(memories=[asked])
+def _remember(service: Service, call: Call, user: str, arguments: RememberArguments) -> Answer:
+    new = NewMemories(memories=[arguments])
     if new.memories[0].embedding is not None:
         new.check_embeddings(service.index.space)
     statements = [statement(memory) for memory in new.memories]
@@ -123,36 +125,40 @@ def _remember(service: Service, call: Call, user: str, asked: RememberArguments)
     return views.saved(service, scope, service.remember(scope, statements, once=call.once))
 
 
-def _list_memories(service: Service, call: Call, user: str, asked: ListArguments) -> Answer:
+def _list_memories(service: Service, call: Call, user: str, arguments: ListArguments) -> Answer:
     where = MemoryFilter(
-        types=frozenset(asked.types or ()),
-        subject=asked.subject,
-        topic=stored_topic(asked.topic_key),
+        types=frozenset(arguments.types or ()),
+        subject=arguments.subject,
+        topic=stored_topic(arguments.topic_key),
     )
     return views.page_of_memories(
-        service, call.user(user), where, limit=asked.limit, cursor=asked.cursor
+        service, call.user(user), where, limit=arguments.limit, cursor=arguments.cursor
     )
 
 
-def _memory_history(service: Service, call: Call, user: str, asked: HistoryArguments) -> Answer:
-    return views.page_of_versions(service, call.user(user), asked.memory_id, limit=DEFAULT_LIMIT)
+def _memory_history(service: Service, call: Call, user: str, arguments: HistoryArguments) -> Answer:
+    return views.page_of_versions(
+        service, call.user(user), arguments.memory_id, limit=DEFAULT_LIMIT
+    )
 
 
-def _forget(service: Service, call: Call, user: str, asked: ForgetArguments) -> Answer:
+def _forget(service: Service, call: Call, user: str, arguments: ForgetArguments) -> Answer:
     scope = call.user(user)
-    if asked.filter is not None:
-        limits = asked.filter.model_dump(exclude_unset=True)
+    if arguments.filter is not None:
+        limits = arguments.filter.model_dump(exclude_unset=True)
         where = ForgetRequest.model_validate({"filter": limits}).filter.read()
         return views.forgotten(
-            service, call, scope, where, dry_run=asked.dry_run, wait=FORGET_SECONDS
+            service, call, scope, where, dry_run=arguments.dry_run, wait=FORGET_SECONDS
         )
-    manage, ids = service.manage_memories, [*dict.fromkeys(asked.memory_ids or ())]
+    manage, ids = service.manage_memories, [*dict.fromkeys(arguments.memory_ids or ())]
     for memory in ids:  # before anything is deleted
         manage.read(scope, memory)
-    for memory in () if asked.dry_run else ids:
+    for memory in () if arguments.dry_run else ids:
         with views.no_static_fact(service, call, memory):
             manage.delete(scope, memory)
-    return {"dry_run": True, "count": len(ids), "ids": ids} if asked.dry_run else {"deleted": ids}
+    return (
+        {"dry_run": True, "count": len(ids), "ids": ids} if arguments.dry_run else {"deleted": ids}
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -225,12 +225,12 @@ class AssistantMessage(_Message):
     def _not_blank(self) -> AssistantMessage:
         if self.content is None and self.refusal is None and not self.tool_calls:
             raise ValueError("an assistant message needs content, tool_calls or refusal")
-        said = (
+        has_text = (
             self.content is None
             or isinstance(self.content, str)
             or any(p.type not in THOUGHTS for p in self.content)
         )
-        if not said and self.refusal is None and not self.tool_calls:
+        if not has_text and self.refusal is None and not self.tool_calls:
             raise ValueError("thoughts alone aren't a message of the chat API; use the role item")
         ids = [short_call_id(call.id) for call in self.tool_calls or ()]
         if len(set(ids)) < len(ids):

@@ -118,13 +118,13 @@ def give_feedback(
     return call.made(lambda _: taken(recall_id, give()))
 
 
-def taken(recall_id: str, given: Feedback) -> FeedbackTaken:
+def taken(recall_id: str, counted: Feedback) -> FeedbackTaken:
     """Return the answer to feedback."""
     return {
         "recall_id": recall_id,
-        "counted": list(given.counted),
-        "ignored": list(given.ignored),
-        "reviews": list(given.reviews),
+        "counted": list(counted.counted),
+        "ignored": list(counted.ignored),
+        "reviews": list(counted.reviews),
     }
 
 
@@ -177,8 +177,8 @@ def _listed(
     return listing("reviews", find, _shown, listed=identity, limit=limit, cursor=cursor)
 
 
-def _shown(found: OpenReview) -> ShownReview:
-    review, record = found.review, found.record
+def _shown(open_review: OpenReview) -> ShownReview:
+    review, record = open_review.review, open_review.record
     memory: ReviewedMemory | None = None
     if record is not None:
         memory = {

@@ -218,24 +218,24 @@ class Filter(Closed):
         )
 
 
-def stored_topic(given: str | None) -> str | None:
+def stored_topic(key: str | None) -> str | None:
     """Return a topic's key in the form in which it is stored. The key of a preference stays
     unchanged.
     """
-    return given if given is None or _PREFERENCE.fullmatch(given) else key_of(given) or given
+    return key if key is None or _PREFERENCE.fullmatch(key) else key_of(key) or key
 
 
-def read_terms(given: Sequence[str]) -> dict[str, Any] | None:
+def read_terms(sent: Sequence[str]) -> dict[str, Any] | None:
     """Return the conditions of a query parameter by path; None if there are none. A term is
     `name=value` or `name[operator]=value`; the operator `in` is repeated for each value.
 
     A value that is a JSON number, true, false or a quoted text is read as JSON. Any other value is
     a text. Raises `Unprocessable`.
     """
-    if len(given) > MAX_METADATA_TERMS:
+    if len(sent) > MAX_METADATA_TERMS:
         raise _refused(f"at most {MAX_METADATA_TERMS} terms")
     terms: dict[str, Any] = {}
-    for term in given:
+    for term in sent:
         name, has_value, value = term.partition("=")
         if not name or not has_value:
             raise _refused("must be name=value")

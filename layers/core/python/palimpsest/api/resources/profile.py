@@ -99,17 +99,17 @@ def read_profile(
     return answered(shown(profile, user_id), shows=call.shows, headers=dict(headers))
 
 
-def shown(found: Profile, user_id: str) -> UserProfile:
+def shown(profile: Profile, user_id: str) -> UserProfile:
     sections: list[UserProfileSection] = [
         {"kind": section.kind, "lines": list(map(_line, section.lines))}
-        for section in found.sections
+        for section in profile.sections
     ]
     return {
         "user_id": user_id,
         "sections": sections,
-        "text": found.text,
-        "tokens": found.tokens,
-        "complete": found.is_complete,
+        "text": profile.text,
+        "tokens": profile.tokens,
+        "complete": profile.is_complete,
     }
 
 
@@ -123,9 +123,9 @@ def _line(line: ProfileLine) -> UserProfileLine:
     }
 
 
-def etag(found: Profile, user_id: str, *, form: str) -> str:
+def etag(profile: Profile, user_id: str, *, form: str) -> str:
     """Return the entity tag of the profile in this form."""
-    parts = "\x1f".join((form, user_id, found.text, str(found.is_complete)))
+    parts = "\x1f".join((form, user_id, profile.text, str(profile.is_complete)))
     return f'"{hashlib.sha256(parts.encode()).hexdigest()[:32]}"'
 
 
@@ -154,6 +154,6 @@ def _has(call: Call, tag: str) -> bool:
     """Return whether the caller's `If-None-Match` header names this tag. A weak tag counts as the
     same.
     """
-    given = call.request["headers"].get("if-none-match", "")
-    named = {each.strip().removeprefix("W/") for each in given.split(",")}
+    header = call.request["headers"].get("if-none-match", "")
+    named = {sent.strip().removeprefix("W/") for sent in header.split(",")}
     return tag in named or "*" in named

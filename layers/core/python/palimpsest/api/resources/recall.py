@@ -120,7 +120,7 @@ class RecallBody(Closed):
         ),
     ] = True
 
-    def asked(self) -> RecallRequest:
+    def request(self) -> RecallRequest:
         return RecallRequest(
             query=self.query,
             k=self.k,
@@ -282,12 +282,12 @@ def recall(service: Service, call: Call, *, user_id: UserId, body: RecallBody) -
     reranker does not read in time is ranked without it. Its cost and effect are in the `trace` of
     `explain`. `degraded` names the parts that were unavailable.
     """
-    return recalled(service.recall(call.user(user_id), body.asked()), user=user_id, body=body)
+    return recalled(service.recall(call.user(user_id), body.request()), user=user_id, body=body)
 
 
 def recalled(result: use_case.RecallResult, *, user: str, body: RecallBody) -> Recalled:
     """Return the answer to a recall request."""
-    answer = _recalled(result, user=user, query=body.query, asked=body.answer)
+    answer = _recalled(result, user=user, query=body.query, wants_answer=body.answer)
     if body.format == "context":
         answer["context"] = format_as_context(
             result.memories, user=user, query=body.query, similarity=body.similarity
@@ -370,14 +370,16 @@ def _fields_of(record: Record) -> dict[str, Any]:
     }
 
 
-def _recalled(result: use_case.RecallResult, *, user: str, query: str, asked: bool) -> Recalled:
-    """Return the answer to a recall. With `asked`, the caller wanted the question answered;
+def _recalled(
+    result: use_case.RecallResult, *, user: str, query: str, wants_answer: bool
+) -> Recalled:
+    """Return the answer to a recall. With `wants_answer`, the caller wanted the question answered;
     `answer` is then "" if no memory answers it.
     """
     answer: Recalled = {
         "answerable": result.answerable,
         "recall_id": result.recall_id(user=user, query=query),
-        "answer": result.answer if asked else None,
+        "answer": result.answer if wants_answer else None,
         "citations": result.citations,
         "method": result.method,
         "memories": [_found(memory, user=user) for memory in result.memories],

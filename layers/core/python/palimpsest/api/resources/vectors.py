@@ -142,7 +142,7 @@ def search_vectors(
     Return the vectors of a namespace that are nearest by cosine and whose metadata meet the
     `filter`. All vectors are compared, even vectors that were stored just now.
     """
-    found = service.vectors.search(
+    hits = service.vectors.search(
         call.user(user_id),
         body.namespace,
         values=body.values,
@@ -158,7 +158,7 @@ def search_vectors(
             "metadata": hit.vector.metadata,
             "text": hit.vector.text,
         }
-        for hit in found
+        for hit in hits
     ]
     return {"matches": matches}
 

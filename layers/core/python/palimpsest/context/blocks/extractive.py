@@ -274,9 +274,10 @@ class ModelSelection:
 
 
 def _numbered(items: Sequence[Item]) -> str:
-    said = (f"{item.who}: {item.text}" if item.who else item.text for item in items)
+    statements = (f"{item.who}: {item.text}" if item.who else item.text for item in items)
     lines = (
-        f"{number}. {escaped(harmless(text)[:MAX_FACT])}" for number, text in enumerate(said, 1)
+        f"{number}. {escaped(harmless(text)[:MAX_FACT])}"
+        for number, text in enumerate(statements, 1)
     )
     return "<memories>\n" + "\n".join(lines) + "\n</memories>"
 

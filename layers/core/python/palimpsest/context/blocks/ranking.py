@@ -158,7 +158,7 @@ def _item(
 
 def _of_profile(item: Item, kind: SectionKind, record: Record) -> Item:
     """Return the item as a line of the user's profile. It names neither a day nor the user."""
-    statement = line_of_record(record, kind).said
+    statement = line_of_record(record, kind).statement
     return replace(item, section=kind, text=statement, when=None, who=None, said_at=None)
 
 

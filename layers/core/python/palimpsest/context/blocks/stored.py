@@ -43,5 +43,5 @@ class ExtractiveInStore(ExtractiveMemory):
         *,
         asks: bool = False,
     ) -> BlockContent:
-        found = (*records.records, *self._known(session.owner, message or ""))
-        return super().chosen(session, RecordRanking(found), message, asks=asks)
+        ranking = (*records.records, *self._known(session.owner, message or ""))
+        return super().chosen(session, RecordRanking(ranking), message, asks=asks)

@@ -202,7 +202,7 @@ class Prune:
         self,
         scope: SessionScope,
         head: Head,
-        asked: str,
+        topic: str,
         messages: Sequence[Message],
         *,
         until: datetime,
@@ -210,9 +210,9 @@ class Prune:
         """Return the similarity to the topic of each message that has a vector. For messages that
         were just stored, this waits for their vectors until the time `until`.
         """
-        if self.near is None or not messages or not asked.strip():
+        if self.near is None or not messages or not topic.strip():
             return {}
-        compare = self.near(scope.owner.user(head.user), scope, asked, stored=head.seq - head.base)
+        compare = self.near(scope.owner.user(head.user), scope, topic, stored=head.seq - head.base)
         similar = compare(messages) if compare else None
         while compare and similar is not None and self._is_worth_waiting(messages, similar, until):
             self.clock.sleep(PAUSE)

@@ -146,11 +146,11 @@ class ModelSummarizer:
         return max(1, min(wanted.max_tokens, self.chat.capacity(wanted.model) // 4))
 
     def _room(self, wanted: SummaryRequest, limit: int) -> int:
-        said = _instructions(wanted.prompt, limit) + prompts.load("summary_repair")
+        instructions = _instructions(wanted.prompt, limit) + prompts.load("summary_repair")
         return (
             self.chat.capacity(wanted.model)
             - _output(limit)
-            - self._counter(wanted.model)(said)
+            - self._counter(wanted.model)(instructions)
             - CHAT_OVERHEAD
         )
 

@@ -156,14 +156,14 @@ def _terms_of(turn: Sequence[Message]) -> frozenset[str]:
 
 def _scored(turn: Sequence[Message], share: float, near: Mapping[int, float]) -> KeptTurn:
     relevance = RELEVANCE * max(share, *(near.get(message.seq, 0.0) for message in turn), 0.0)
-    said = [
+    user_sentences = [
         sentence
         for message in turn
         if message.role == "user"
         for sentence in sentences(text_of(message.chat))
     ]
-    found = min(1.0, sum(len(facts(sentence)) for sentence in said) / MANY_FACTS)
-    importance = (1 - RELEVANCE) * (found + any(map(is_own, said))) / 2
+    factual = min(1.0, sum(len(facts(sentence)) for sentence in user_sentences) / MANY_FACTS)
+    importance = (1 - RELEVANCE) * (factual + any(map(is_own, user_sentences))) / 2
     why: Literal["relevant", "important"] = "relevant" if relevance >= importance else "important"
     return KeptTurn(turn[0].seq, turn[-1].seq, why, round(relevance + importance, 4))
 

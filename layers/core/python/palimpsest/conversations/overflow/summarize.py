@@ -83,8 +83,8 @@ class SummarizeOverflow:
 
     def _fold(self, job: Job, head: Head, config: Summarize) -> _Fold:
         scope = Scope(job.tenant).session(job.session)
-        found = self.sessions.messages(scope, first=job.first, last=job.last)
-        backlog = tuple(message for message in found if not head.is_withdrawn(message.seq))
+        messages = self.sessions.messages(scope, first=job.first, last=job.last)
+        backlog = tuple(message for message in messages if not head.is_withdrawn(message.seq))
         pinned = (
             self.sessions.messages_at(scope, [seq for seq, _ in head.pins]) if head.pins else ()
         )

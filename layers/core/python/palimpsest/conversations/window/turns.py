@@ -213,9 +213,9 @@ class Chain:
             if draft.entry.seq
         ]
         for draft in self._held:
-            entry, found = finished(draft, self._count)
+            entry, cuts_of_entry = finished(draft, self._count)
             entries.append(entry)
-            cuts += found
+            cuts += cuts_of_entry
         return entries, cuts
 
 

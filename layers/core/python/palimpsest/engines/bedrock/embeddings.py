@@ -49,13 +49,13 @@ def _cohere_body(texts: Texts, _: Space, as_questions: bool) -> Mapping[str, Any
 
 FAMILIES: Mapping[str, Family] = {
     "amazon.titan-embed-text-v2": Family(
-        1, 8_192, 50_000, _titan_body, lambda said: [said["embedding"]]
+        1, 8_192, 50_000, _titan_body, lambda answer: [answer["embedding"]]
     ),
     "cohere.embed-multilingual-v3": Family(
-        96, 8_192, 2_048, _cohere_body, lambda said: said["embeddings"]
+        96, 8_192, 2_048, _cohere_body, lambda answer: answer["embeddings"]
     ),
     "cohere.embed-english-v3": Family(
-        96, 8_192, 2_048, _cohere_body, lambda said: said["embeddings"]
+        96, 8_192, 2_048, _cohere_body, lambda answer: answer["embeddings"]
     ),
 }
 """The families of models, by the beginning of a model's name. Titan reads 8,192 tokens of at least
@@ -119,8 +119,8 @@ class BedrockEmbedder:
                 accept="application/json",
                 body=json.dumps(body),
             )
-            said = _whole(answer["body"], most=self._most_bytes(texts))
-        vectors = tuple(self._vectors(said, count=len(texts)))
+            body_read = _whole(answer["body"], most=self._most_bytes(texts))
+        vectors = tuple(self._vectors(body_read, count=len(texts)))
         headers = answer["ResponseMetadata"].get("HTTPHeaders", {})
         return _Answer(vectors, _number(headers.get(TOKENS)))
 
@@ -129,9 +129,9 @@ class BedrockEmbedder:
         numbers = len(texts) * self._space.dimension
         return (numbers + 1_000) * BYTES_A_NUMBER + 6 * sum(map(len, texts))
 
-    def _vectors(self, said: bytes, *, count: int) -> Iterator[Vector]:
+    def _vectors(self, answer: bytes, *, count: int) -> Iterator[Vector]:
         try:
-            vectors = [unit(vector) for vector in self._family.vectors(json.loads(said))]
+            vectors = [unit(vector) for vector in self._family.vectors(json.loads(answer))]
         except (ValueError, TypeError, LookupError, RecursionError) as error:
             raise ModelOutputInvalid("The model's answer holds no vector for each text.") from error
         if len(vectors) != count or any(len(vector) != self._space.dimension for vector in vectors):

@@ -70,8 +70,8 @@ class DynamoDbJobs(OneTable):
         places, has_more = index.page(
             scope, limit=limit, after=cursor.place(after), newest_first=newest_first
         )
-        found = tuple(job for job in self._read(scope, places) if job.state == "failed")
-        return found, cursor.at(places[-1]) if has_more else None
+        jobs = tuple(job for job in self._read(scope, places) if job.state == "failed")
+        return jobs, cursor.at(places[-1]) if has_more else None
 
     def _read(self, scope: Scope, places: Sequence[str]) -> tuple[Job, ...]:
         """Return the jobs at these places of the list, in the order of the list. Jobs that were
@@ -81,9 +81,11 @@ class DynamoDbJobs(OneTable):
             return ()
         partitions = [scope.job_partition(place.partition("#")[2]) for place in places]
         stored = self._table.get_each([(partition, items.JOB) for partition in partitions])
-        found = {item["pk"]["S"]: item for item in stored}
+        by_partition = {item["pk"]["S"]: item for item in stored}
         return tuple(
-            items.job_of(found[partition]) for partition in partitions if partition in found
+            items.job_of(by_partition[partition])
+            for partition in partitions
+            if partition in by_partition
         )
 
     def start(self, job: Job) -> None:

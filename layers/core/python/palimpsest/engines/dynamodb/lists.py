@@ -94,8 +94,8 @@ class TenantIndex:
         buckets = (
             buckets_of(scope, among=self.among) if user is None else (bucket_of(scope.user(user)),)
         )
-        found = merge(*run_each(read, buckets, threads=BUCKETS), reverse=newest_first)
-        places = tuple(islice((place for place in found if place != after), limit + 1))
+        merged = merge(*run_each(read, buckets, threads=BUCKETS), reverse=newest_first)
+        places = tuple(islice((place for place in merged if place != after), limit + 1))
         return places[:limit], len(places) > limit
 
     def count(self, scope: Scope, *, most: int) -> int:

@@ -38,11 +38,11 @@ def stream_record(record: Mapping[str, Any]) -> StreamRecord:
         change = record["dynamodb"]
         new, old = change.get("NewImage"), change.get("OldImage")
         owner, name = change["Keys"]["pk"]["S"], change["Keys"]["sk"]["S"]
-        found = _read(owner, name, new, old)
+        decoded = _read(owner, name, new, old)
         trace = (new or {}).get("trace", {}).get("S", "")
     except _DAMAGED:
         return StreamRecord(Unreadable(_name(record)))
-    return replace(found, trace=trace) if trace else found
+    return replace(decoded, trace=trace) if trace else decoded
 
 
 def _read(

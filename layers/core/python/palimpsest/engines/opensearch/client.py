@@ -130,8 +130,8 @@ class IndexFamily:
         newest to the oldest.
         """
         with translated():
-            found = self._client.indices.get_alias(index=self.every)
-        indexes = [Named(name, self.alias in shown["aliases"]) for name, shown in found.items()]
+            aliases = self._client.indices.get_alias(index=self.every)
+        indexes = [Named(name, self.alias in shown["aliases"]) for name, shown in aliases.items()]
         indexes.sort(key=lambda index: (not index.is_read, -index.number))
         self._seen = time.monotonic(), indexes
         return indexes

@@ -217,5 +217,5 @@ def _is_done(result: dict[str, Any], is_ok: bool) -> bool:  # noqa: FBT001
     return is_ok or result["status"] == CONFLICT or result.get("result") == "not_found"
 
 
-def _hit(found: dict[str, Any], score: float) -> Hit:
-    return Hit(key=found["fields"]["key"][0], score=score)
+def _hit(hit: dict[str, Any], score: float) -> Hit:
+    return Hit(key=hit["fields"]["key"][0], score=score)

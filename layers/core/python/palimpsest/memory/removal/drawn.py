@@ -48,10 +48,10 @@ class ForgetDrawn:
             if removal is None:
                 continue
             is_used = pointer.topic_key.removeprefix(ENTITY) in used
-            if len(removal.said) == len(records) and not is_used:
+            if len(removal.statements) == len(records) and not is_used:
                 removals.append(removal)
             else:
-                changed |= {record.id: _without_words(record) for record in removal.said}
+                changed |= {record.id: _without_words(record) for record in removal.statements}
         for commit in transactions(removals, epoch=epoch, room=self.memories.room):
             self.memories.commit(scope, commit)
         if changed:

@@ -138,7 +138,7 @@ class ForgetPages:
             Removal(self._said(scope, record), pointers.get(record.topic_key or ""))
             for record in current
         ]
-        statements = [statement for removal in removals for statement in removal.said]
+        statements = [statement for removal in removals for statement in removal.statements]
         buried = burials_of(
             scope, statements, at=milliseconds(self.clock.now()), states=self.states
         )

@@ -53,11 +53,11 @@ def bury(memories: Memories, scope: UserScope, burials: Sequence[Burial], *, epo
 class Removal:
     """The records of one topic that are removed, or one record without a topic.
 
-    `said` holds the records as read, each once for every time it was said, oldest first. `pointer`
-    is the topic's pointer as read.
+    `statements` holds the records as read, each once for every time it was said, oldest first.
+    `pointer` is the topic's pointer as read.
     """
 
-    said: Sequence[Record]
+    statements: Sequence[Record]
     pointer: Pointer | None = None
 
 
@@ -73,7 +73,7 @@ def transactions(removals: Iterable[Removal], *, epoch: int, room: Room) -> Iter
     shared = MemoryCommit(epoch=epoch)
     for removal in removals:
         alone = MemoryCommit(
-            epoch=epoch, removed=tuple(removal.said), pointers=_pointers_after(removal)
+            epoch=epoch, removed=tuple(removal.statements), pointers=_pointers_after(removal)
         )
         both = replace(
             shared,
@@ -98,7 +98,7 @@ def _pointers_after(removal: Removal) -> tuple[Pointer, ...]:
     pointer = removal.pointer
     if pointer is None:
         return ()
-    gone = {record.id for record in removal.said}
+    gone = {record.id for record in removal.statements}
     return (replace(pointer, record=None, ended=None) if pointer.last in gone else pointer,)
 
 
@@ -121,7 +121,7 @@ def _places_by_record(removal: Removal) -> list[list[Record]]:
     record was said. The current record comes last.
     """
     places: dict[str, list[Record]] = {}
-    for statement in removal.said:
+    for statement in removal.statements:
         places[statement.id] = [*places.pop(statement.id, []), statement]
     current = removal.pointer.last if removal.pointer else None
     return sorted(places.values(), key=lambda statements: statements[0].id == current)

@@ -87,11 +87,11 @@ class OpenAIChatModel(AnswersCalls):
         formats = _formats(request.schema) if request.schema else ({},)
         return self._completed(_Asked(name, request.instructions, request.text, room, formats))
 
-    def _completed(self, asked: _Asked) -> Completion:
+    def _completed(self, request: _Asked) -> Completion:
         try:
-            return completion_of(self._ask(asked), asked=asked.model)
+            return completion_of(self._ask(request), requested_model=request.model)
         except ModelFailed as failure:
-            failure.model = asked.model
+            failure.model = request.model
             raise
 
     def _ask(self, request: _Asked) -> bytes:

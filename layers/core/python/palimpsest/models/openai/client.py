@@ -144,12 +144,12 @@ _THOUGHTS = re.compile(
 )  # some servers leave a model's thoughts in the text
 
 
-def completion_of(body: bytes, *, asked: str) -> Completion:
+def completion_of(body: bytes, *, requested_model: str) -> Completion:
     """Return the completion in an answer's body. Raises `ModelOutputInvalid` if the body holds no
     usable text.
 
-    A text that was cut off at its token limit is usable. `asked` is the name of the requested
-    model.
+    A text that was cut off at its token limit is usable. The answer may lack the model's
+    name; it is then the `requested_model`.
     """
     answer = _object(body)
     choice = _first_choice(answer)
@@ -166,7 +166,9 @@ def completion_of(body: bytes, *, asked: str) -> Completion:
         raise ModelOutputInvalid("The model's answer is empty.")
     model = answer.get("model")
     return Completion(
-        text=text, model=model if isinstance(model, str) and model else asked, usage=_usage(answer)
+        text=text,
+        model=model if isinstance(model, str) and model else requested_model,
+        usage=_usage(answer),
     )
 
 
@@ -218,8 +220,8 @@ def _whole(text: str) -> str:
 
 
 def _usage(answer: dict[str, Any]) -> Usage:
-    given = answer.get("usage")
-    usage = given if isinstance(given, dict) else {}
+    reported = answer.get("usage")
+    usage = reported if isinstance(reported, dict) else {}
     tokens = [
         value if isinstance(value := usage.get(name), int) else 0
         for name in ("prompt_tokens", "completion_tokens")

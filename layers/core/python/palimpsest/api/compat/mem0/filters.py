@@ -49,8 +49,8 @@ class MemorySelection:
         return all(test(record) for test in self.tests)
 
 
-def asked(
-    given: Mapping[str, Any],
+def selection_of(
+    top_fields: Mapping[str, Any],
     filters: Mapping[str, Any] | None = None,
     *,
     metadata: Mapping[str, Any] | None = None,
@@ -58,14 +58,14 @@ def asked(
     start: str | None = None,
     end: str | None = None,
 ) -> MemorySelection:
-    """Read the memories that a call asks for. `given` holds the ids at the top of its body or
+    """Read the memories that a call asks for. `top_fields` holds the ids at the top of its body or
     query. `filters` are mem0's filters of version 2.
 
     Raises `Unprocessable` for a filter that can't be tested here, and unless the call names exactly
     one user. Raises `BadRequest` for a name that can't be an id.
     """
     top: list[Mapping[str, Any]] = [
-        {name: value} for name, value in given.items() if value is not None
+        {name: value} for name, value in top_fields.items() if value is not None
     ]
     if metadata:
         top.append({"metadata": metadata})
@@ -75,7 +75,7 @@ def asked(
         top.append({"created_at": {"gte": start}})
     if end is not None:
         top.append({"created_at": {"lt": _end_of(end)}})
-    return _Reader().asked([*top, *([filters] if filters else [])])
+    return _Reader().selection([*top, *([filters] if filters else [])])
 
 
 class _Reader:
@@ -90,7 +90,7 @@ class _Reader:
         self._count = 0
         self._narrower = False
 
-    def asked(self, conditions: Sequence[Mapping[str, Any]]) -> MemorySelection:
+    def selection(self, conditions: Sequence[Mapping[str, Any]]) -> MemorySelection:
         tests = [
             self._all(condition, path="filters", is_certain=True, depth=0)
             for condition in conditions
@@ -114,14 +114,14 @@ class _Reader:
             _refuse(name, f"names {len(named)}, but no memory has more than one")
         return next(iter(named), None)
 
-    def _all(self, given: Any, *, path: str, is_certain: bool, depth: int) -> Test:
-        if not isinstance(given, Mapping) or depth > DEEPEST:
+    def _all(self, condition: Any, *, path: str, is_certain: bool, depth: int) -> Test:
+        if not isinstance(condition, Mapping) or depth > DEEPEST:
             _refuse(path, f"must be an object, at most {DEEPEST} deep")
         tests = [
             self._joined(name, value, path=f"{path}.{name}", is_certain=is_certain, depth=depth)
             if name in ("AND", "OR", "NOT")
             else self._field(str(name), value, path=f"{path}.{name}", is_certain=is_certain)
-            for name, value in given.items()
+            for name, value in condition.items()
         ]
         return lambda record: all(test(record) for test in tests)
 

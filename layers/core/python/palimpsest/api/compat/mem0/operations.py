@@ -84,7 +84,7 @@ def mem0_add(service: Service, call: Call, *, body: Mem0Add) -> Mem0Results:
 
     Memories are extracted from the messages. The answer holds the memories of the first 20 seconds.
     """
-    whose = filters.asked(_top(body), body.filters)
+    whose = filters.selection_of(_top(body), body.filters)
     if whose.is_narrower:
         raise Unprocessable(
             "Added memories must belong to one user.",
@@ -127,7 +127,7 @@ def mem0_search(service: Service, call: Call, *, body: Mem0Query) -> Mem0Results
     Search records only. Conditions that the search index can't test are applied to the 100 best
     matches.
     """
-    selection = filters.asked(
+    selection = filters.selection_of(
         _top(body), body.filters, metadata=body.metadata, categories=body.categories
     )
     most = body.top_k or body.limit or 10
@@ -136,7 +136,7 @@ def mem0_search(service: Service, call: Call, *, body: Mem0Query) -> Mem0Results
         {"query": body.query, "k": MOST_LISTED if selection.is_narrower else most},
     )
     result = service.recall(
-        call.user(selection.user), replace(query.asked(), filter=selection.where)
+        call.user(selection.user), replace(query.request(), filter=selection.where)
     ).memories
     least = body.threshold or 0
     fitting = [
@@ -166,7 +166,9 @@ def mem0_list(
     """
     _check_query(call)
     return _listed(
-        service, call, filters.asked({"user_id": user_id, "agent_id": agent_id, "run_id": run_id})
+        service,
+        call,
+        filters.selection_of({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}),
     )
 
 
@@ -184,7 +186,7 @@ def mem0_list_by(
     Return the newest first. `count` is the number of memories on the page. Pages after the last one
     are empty.
     """
-    selection = filters.asked(
+    selection = filters.selection_of(
         _top(body),
         body.filters,
         categories=body.categories,
@@ -208,7 +210,7 @@ def mem0_delete_all(
     With an agent or a session, only the memories of that agent or from that session are deleted.
     """
     _check_query(call)
-    selection = filters.asked({"user_id": user_id, "agent_id": agent_id, "run_id": run_id})
+    selection = filters.selection_of({"user_id": user_id, "agent_id": agent_id, "run_id": run_id})
     if selection.is_narrower:  # such as any agent; only one agent or run can be forgotten at a time
         raise Unprocessable("Name one agent or run.", errors=(FieldError("agent_id", "names one"),))
     limits = _given({"types": TYPES, "agent_id": selection.agent, "session_id": selection.run})

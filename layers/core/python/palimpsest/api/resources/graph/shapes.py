@@ -42,15 +42,15 @@ from palimpsest.memory.record import Source
 from palimpsest.memory.remember import MAX_STATEMENTS
 
 
-def _properties(given: dict[str, Any]) -> dict[str, Any]:
-    for name in given:
+def _properties(properties: dict[str, Any]) -> dict[str, Any]:
+    for name in properties:
         if not re.fullmatch(PROPERTY, name) or name.casefold() in OWN_NAMES:
             message = (
                 f"{name[:64]!r} is no name of a property: a small letter, then letters, digits or "
                 f"_; not {OWN}"
             )
             raise ValueError(message)
-    return given
+    return properties
 
 
 OWN = ", ".join(sorted(OWN_NAMES))

@@ -317,11 +317,11 @@ def ingest_transcript(
     user.
     """
     scope = call.user(user_id)
-    asked = {"session_id": body.session_id, "agent": body.agent_id} | (
+    options = {"session_id": body.session_id, "agent": body.agent_id} | (
         {"after": body.after} if body.after else {}
     )
     ingest: Callable[..., Ingested] = service.ingest if body.store else service.ingest_outside
-    done = call.made(lambda _: asdict(ingest(scope, body.messages, **asked)))
+    done = call.made(lambda _: asdict(ingest(scope, body.messages, **options)))
     beside = {
         "session_id": done["session"],
         "created": done["created"],

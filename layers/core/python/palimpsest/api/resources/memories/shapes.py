@@ -102,8 +102,8 @@ class GivenSource(Closed):
 
     @model_validator(mode="before")
     @classmethod
-    def _of_text(cls, given: Any) -> Any:
-        return {"text": given} if isinstance(given, str) else given
+    def _of_text(cls, value: Any) -> Any:
+        return {"text": value} if isinstance(value, str) else value
 
     def read(self) -> Source:
         return Source(

@@ -52,8 +52,8 @@ def append_messages(
     if body.context is not None:
         call.caller.require("read")
     scope = call.session(session_id)
-    said = (draft.chat for draft in reversed(body.messages) if draft.chat["role"] == "user")
-    newest = next(said, None)
+    of_user = (draft.chat for draft in reversed(body.messages) if draft.chat["role"] == "user")
+    newest = next(of_user, None)
     ahead = None if body.context is None else service.context.ahead(scope, newest=newest)
     with naming("memory") if body.memory else nullcontext():
         done = service.append(

@@ -262,14 +262,14 @@ Span = tuple[int | None, int | None]
 @dataclass(frozen=True, slots=True)
 class _Wanted:
     """The filter of a list of sessions. It tests the owner, the state, the time when a session
-    `began`, the time of anything that was `said` in it, and its metadata.
+    `began`, the time of anything said in it (`active`), and its metadata.
     """
 
     user: str | None
     agent: str | None
     status: Literal["active", "ended"] | None
     began: Span
-    said: Span
+    active: Span
     tests: tuple[TermTest, ...]
 
     def __call__(self, session: LiveSession) -> bool:
@@ -281,7 +281,7 @@ class _Wanted:
             and self.agent in (None, head.agent)
             and self.status in (None, head.status)
             and _overlaps(self.began, began, began)
-            and _overlaps(self.said, began, head.updated_at)
+            and _overlaps(self.active, began, head.updated_at)
             and all(test.passes(held) for test in self.tests)
         )
 
@@ -343,12 +343,12 @@ def list_sessions(
     check_ids(user_id=user_id, agent_id=agent_id)
     terms = read_terms(as_sent(call, "metadata") if metadata else ()) or {}
     tests = tuple(condition.test for condition in conditions(terms))
-    began, said = _span(created_after, created_before), _span(after, before)
-    where = _Wanted(user_id, agent_id, status, began, said, tests)
+    began, active = _span(created_after, created_before), _span(after, before)
+    where = _Wanted(user_id, agent_id, status, began, active, tests)
     since, until = _stamped(created_after), _stamped(created_before)
     listed = (
-        call.caller.tenant.tenant, "sessions", user_id, agent_id, status, since, until, order, said,
-        sorted(terms.items(), key=str), q,
+        call.caller.tenant.tenant, "sessions", user_id, agent_id, status, since, until, order,
+        active, sorted(terms.items(), key=str), q,
     )  # fmt: skip
     find: Find[LiveSession] = partial(_matching, service, call, q or "", where)
     if q is None:
@@ -392,7 +392,7 @@ def _matching(
     from palimpsest.recall.search import MESSAGES
 
     tenant = call.caller.tenant
-    messages = replace(MESSAGES, created_after=where.said[0], created_before=where.said[1])
+    messages = replace(MESSAGES, created_after=where.active[0], created_before=where.active[1])
     if where.user is None:
         ids, following = service.find_sessions.of_tenant(
             tenant, words, limit=limit, after=after, where=messages
@@ -405,5 +405,5 @@ def _matching(
     return list(filter(where, service.list_sessions.opened(tenant, ids))), following
 
 
-def _stamped(given: str | None) -> str | None:
-    return None if given is None else stamp(datetime.fromisoformat(given).astimezone(UTC))
+def _stamped(time: str | None) -> str | None:
+    return None if time is None else stamp(datetime.fromisoformat(time).astimezone(UTC))

@@ -106,20 +106,20 @@ LIKE_AN_AGE: JsonDict = {
 }
 
 
-def _age_or_time(given: str) -> str:
-    if not AGE.fullmatch(given):
-        _moment(given)
-    return given
+def _age_or_time(value: str) -> str:
+    if not AGE.fullmatch(value):
+        _moment(value)
+    return value
 
 
-def _moment(given: str) -> datetime:
+def _moment(value: str) -> datetime:
     """Return the moment of a date, or of a time with an offset, as in RFC 3339. A date begins at
     midnight in UTC. Raises `ValueError`.
     """
-    if re.fullmatch(r"\d{4}-\d\d-\d\d", given):
-        return datetime.fromisoformat(given).replace(tzinfo=UTC)
+    if re.fullmatch(r"\d{4}-\d\d-\d\d", value):
+        return datetime.fromisoformat(value).replace(tzinfo=UTC)
     try:
-        return datetime.fromisoformat(in_rfc3339(given))
+        return datetime.fromisoformat(in_rfc3339(value))
     except ValueError as error:
         raise ValueError(
             "must be an age, such as 30d or 2y, or a date or time as in RFC 3339"

@@ -159,10 +159,10 @@ class DynamoDbMemories(OneTable):
         epoch = number(self.user(scope).epoch)
         values = {":pk": text(scope.partition), ":prefix": text(items.pointer_sort(prefix))}
         pages = self._table.pages("pk = :pk AND begins_with(sk, :prefix)", values)
-        found = (
+        pointers = (
             items.pointer_of(item) for page in pages for item in page if item["epoch"] == epoch
         )
-        return tuple(pointer for pointer in found if pointer.record is not None)
+        return tuple(pointer for pointer in pointers if pointer.record is not None)
 
     def topics_after(
         self, scope: UserScope, after: str, *, limit: int
@@ -178,14 +178,16 @@ class DynamoDbMemories(OneTable):
             if len(looked_at) > limit:
                 break
         mine = (item for item in looked_at[:limit] if item["epoch"] == epoch)
-        found = tuple(pointer for pointer in map(items.pointer_of, mine) if pointer.record)
+        pointers = tuple(pointer for pointer in map(items.pointer_of, mine) if pointer.record)
         last = items.name_of(looked_at[limit - 1]) if len(looked_at) > limit else None
-        return found, last
+        return pointers, last
 
     def versions(self, scope: UserScope, topic_key: str) -> tuple[Record, ...]:
         places = [item for page in self._places(scope, topic_key) for item in page]
-        found = self._found(scope, (items.record_sort(place["record"]["S"]) for place in places))
-        records = {item["sk"]["S"]: item for item in found.values()}
+        items_by_key = self._found(
+            scope, (items.record_sort(place["record"]["S"]) for place in places)
+        )
+        records = {item["sk"]["S"]: item for item in items_by_key.values()}
         return tuple(
             items.said_of(place, items.record_of(item))
             for place in places
@@ -208,7 +210,7 @@ class DynamoDbMemories(OneTable):
         """
         cursor = record_cursor(scope)
         place = cursor.place(after)
-        found: list[Record] = []
+        matching: list[Record] = []
         examined = 0
         owner = items.list_of(scope, types)
         at_once = min(limit + 1, READ_AT_ONCE)
@@ -216,17 +218,17 @@ class DynamoDbMemories(OneTable):
             scope, place, owner=owner, at_once=at_once, newest_first=newest_first
         ):
             records = self.records(scope, [items.name_of(item) for item in page])
-            found += [record for record in records if not types or record.type in types]
+            matching += [record for record in records if not types or record.type in types]
             examined += len(page)
-            if len(found) > limit:
+            if len(matching) > limit:
                 return RecordPage(
-                    tuple(found[:limit]), cursor.at(record_listed_as(found[limit - 1]))
+                    tuple(matching[:limit]), cursor.at(record_listed_as(matching[limit - 1]))
                 )
             if page:
                 place = page[-1]["created"]["S"]
             if examined >= EXAMINED:
-                return RecordPage(tuple(found), cursor.at(str(place)))
-        return RecordPage(tuple(found), None)
+                return RecordPage(tuple(matching), cursor.at(str(place)))
+        return RecordPage(tuple(matching), None)
 
     def progress(self, scope: UserScope, session: str) -> Progress:
         stored = self._found(scope, [items.progress_sort(session)])
@@ -320,9 +322,9 @@ class DynamoDbMemories(OneTable):
         if not wanted:
             return {}
         existing: dict[str, Item] = {}
-        asked = [items.USER, *wanted]
-        for start in range(0, len(asked), BATCH_GET):
-            batch = self._table.get_many(scope.partition, asked[start : start + BATCH_GET])
+        keys = [items.USER, *wanted]
+        for start in range(0, len(keys), BATCH_GET):
+            batch = self._table.get_many(scope.partition, keys[start : start + BATCH_GET])
             existing |= {item["sk"]["S"]: item for item in batch}
         epoch = self._epoch(scope, existing.get(items.USER))
         there = {sort: item for sort in wanted if (item := existing.get(sort)) is not None}

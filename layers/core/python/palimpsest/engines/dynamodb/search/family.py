@@ -104,7 +104,7 @@ class IndexGenerations:
             ]
             if not own:
                 raise NotFound("There is no search index of this space.")
-            newest = max(own, key=lambda each: each.number)
+            newest = max(own, key=lambda generation: generation.number)
             dropped = (
                 *known.dropped,
                 *(generation.number for generation in known.generations if generation != newest),

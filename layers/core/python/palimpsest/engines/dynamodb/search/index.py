@@ -143,7 +143,9 @@ class DynamoDbIndex:
         every = self._family.known().generations
         return tuple(
             generation.name
-            for generation in sorted(every, key=lambda each: (not each.is_read, -each.number))
+            for generation in sorted(
+                every, key=lambda generation: (not generation.is_read, -generation.number)
+            )
         )
 
     def _apply(self, generation: Generation, partition: str, change: Document | Gone) -> bool:

@@ -103,10 +103,10 @@ class Update:
             place = f":{name}_{number}"
             self._require(name, f"contains(#{name}, {place})", {place: items.text(value)})
 
-    def _say(self, verb: str, name: str, said: str, values: Attributes | None = None) -> None:
+    def _say(self, verb: str, name: str, clause: str, values: Attributes | None = None) -> None:
         self._names[f"#{name}"] = name
         self._values |= values or {}
-        self._clauses[verb].append(said)
+        self._clauses[verb].append(clause)
 
     def _require(self, name: str, holds: str, values: Attributes) -> None:
         self._names[f"#{name}"] = name

@@ -106,10 +106,10 @@ class DynamoDbSessions(OneTable):
             return
         end = first if newest_first else last
         low, high = items.message_sort(first), items.message_sort(last)
-        for found in self._between(
+        for page_of_items in self._between(
             scope, low, high, newest_first=newest_first, limit=page, attributes="body"
         ):
-            for item in found:
+            for item in page_of_items:
                 message = items.message_of(item)
                 yield message
                 if message.seq == end:
@@ -135,17 +135,17 @@ class DynamoDbSessions(OneTable):
         newest_first: bool = False,
         limit: int | None = None,
     ) -> tuple[Compaction, ...]:
-        found: list[Compaction] = []
+        compactions: list[Compaction] = []
         if first > last:
             return ()
         low, high = items.compaction_sort(first), items.compaction_sort(last)
         for page in self._between(
             scope, low, high, newest_first=newest_first, limit=limit, attributes="body"
         ):
-            found += map(items.compaction_of, page)
-            if limit is not None and len(found) >= limit:
+            compactions += map(items.compaction_of, page)
+            if limit is not None and len(compactions) >= limit:
                 break
-        return tuple(found[:limit])
+        return tuple(compactions[:limit])
 
     @property
     def _of_tenant(self) -> TenantIndex:
