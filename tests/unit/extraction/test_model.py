@@ -410,7 +410,7 @@ def test_a_model_that_knows_no_limit_is_given_up_at_the_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(deadline, "GRACE", 0.0)
-    with deadline.limited(0.01), pytest.raises(ModelUnavailable) as late:
+    with deadline.limited(0.5), pytest.raises(ModelUnavailable) as late:
         extract(Stuck([answer()]), chunk("I live in Rome"))
     GIVEN_UP.set()
     assert (late.value.was_called, late.value.retryable) == (True, True)

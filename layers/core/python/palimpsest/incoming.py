@@ -54,10 +54,10 @@ def _as_mem0s_server(path: str) -> str:
 def path_of(event: Mapping[str, Any]) -> str:
     """Return the decoded path below the stage.
 
-    An HTTP API decodes a path before it passes it on, and cuts it at a decoded `?`. If the event
-    states the parameters of the route, the path is not decoded again. It is then refused if the
-    parameters contradict it, because it could name another owner. If the event states no
-    parameters, the path is decoded here, once.
+    An HTTP API passes on a decoded path, cut at a decoded `?`. If the event states the parameters
+    of the route, the path is not decoded again. A path that contradicts these parameters is
+    refused, because it could name another owner. If the event states no parameters, the path is
+    decoded here, once.
 
     Raises `BadRequest` (`invalid_id`) for a path that contradicts its parameters, and for a segment
     that is not an id.

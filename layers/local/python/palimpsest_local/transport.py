@@ -62,7 +62,7 @@ class WorkingClock:
             self.work()
 
     def work(self) -> None:
-        """Do the pending work. If that work waits itself, nothing more is done."""
+        """Do the pending work. If that work waits for other work, nothing more is done."""
         self._is_at_work = True
         try:
             self.todo()

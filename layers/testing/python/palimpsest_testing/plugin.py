@@ -11,14 +11,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         OPTION,
         metavar="MODULE:FUNCTION",
-        help="What makes empty palimpsest.stores.OwnStores, for the suite palimpsest_testing.",
+        help="A function that makes empty palimpsest.stores.OwnStores, for the suite"
+        " palimpsest_testing.",
     )
 
     parser.addoption(
         MEMORY_STORE,
         metavar="MODULE:FUNCTION",
-        help="What makes an empty palimpsest.stores.MemoryStore: the suite then runs its tests "
-        "alone.",
+        help="A function that makes an empty palimpsest.stores.MemoryStore. The "
+        "suite then runs only the tests of that store.",
     )
 
 

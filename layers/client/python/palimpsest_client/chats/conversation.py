@@ -1,4 +1,4 @@
-"""A conversation that was read from a file, and what its messages have in common."""
+"""A conversation that was read from a file, and the form and times of its messages."""
 
 from __future__ import annotations
 

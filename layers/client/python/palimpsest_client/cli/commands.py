@@ -404,11 +404,11 @@ def usage(
 def jobs(
     user: AnyUser = None,
     failed: Annotated[
-        bool, typer.Option("--failed", help="Those that failed; without --user all of them.")
+        bool, typer.Option("--failed", help="Only failed jobs; without --user, those of all users.")
     ] = False,
     retry: Annotated[bool, typer.Option(help="Have them done again.")] = False,
     calls: Annotated[
-        str | None, typer.Option(help="Show what the model was sent and answered in this job.")
+        str | None, typer.Option(help="Show the prompts and answers of this job's model calls.")
     ] = None,
     limit: Most = 50,
     json_: AsJson = False,

@@ -86,7 +86,10 @@ def import_(
         ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only show what would be stored, and its cost.")
+        bool,
+        typer.Option(
+            "--dry-run", help="Only show the conversations that would be stored, and their cost."
+        ),
     ] = False,
     me: Annotated[
         list[str] | None, typer.Option("--me", help="A name of the user in the conversations.")

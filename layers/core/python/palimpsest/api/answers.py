@@ -25,13 +25,15 @@ MAX_BYTES = 5_000_000
 
 
 Speaker = Annotated[
-    str, Field(description="Whose words it is: user, assistant, tool, or the name of somebody else")
+    str, Field(description="The speaker: user, assistant, tool, or the name of somebody else")
 ]
 
 
 Occurs = Annotated[
     str | None,
-    Field(description="Day or time of what it says, in ISO 8601; of a longer time the first day"),
+    Field(
+        description="Day or time of the event or fact, in ISO 8601; for a longer time its first day"
+    ),
 ]
 Due = Annotated[str | None, Field(description="Day or time by which it must be done, in ISO 8601")]
 
@@ -55,8 +57,7 @@ class Provenance(TypedDict):
     seqs: Sequence[int]
     quote: str | None
     text: Annotated[
-        str | None,
-        Field(description="Where it comes from, in the words of the caller who stored it"),
+        str | None, Field(description="The source, in the words of the caller who stored it")
     ]
 
 
@@ -83,7 +84,10 @@ class Deleted(TypedDict):
     id: str
     deleted: Literal[True]
     hidden: NotRequired[
-        Annotated[HiddenSources, Field(description="Of a memory: what it rested on")]
+        Annotated[
+            HiddenSources,
+            Field(description="For a memory: the words that were hidden in its messages"),
+        ]
     ]
     redactions: NotRequired[
         Annotated[list[str], Field(description="The jobs of redacted messages, if asked for")]

@@ -265,8 +265,8 @@ class MemoryRoom:
 
 def room_for(material: Material) -> MemoryRoom:
     """Return the room for memory. It is at most half of the budget, and no more than the whole
-    window leaves free. If the window does not fit, because it waits for its compaction, it shares
-    the budget with the memory.
+    window leaves free. A window that waits for its compaction may not fit. Then window and memory
+    share the budget.
     """
     most = material.budget // MEMORY_SHARE
     whole = fit(material)

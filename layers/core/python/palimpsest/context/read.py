@@ -212,8 +212,8 @@ class ReadContext:
         )
 
     def _offers_search(self, plan: _Plan) -> bool:
-        """Return whether the context offers the search tool. It does not if there is no long-term
-        memory, and then no configuration may ask for the tool.
+        """Return whether the context offers the search tool. Without long-term memory, it doesn't,
+        and no configuration may ask for the tool.
         """
         has_memory = (
             self.blocks.extractive is not None or "auto_recall" in plan.config.model_fields_set

@@ -192,9 +192,9 @@ def _stepped(
     tags: Tags,
     first: int,
 ) -> MemoryPrompt:
-    """Return the stable part in its full size, or in half, a quarter or an eighth of it if there is
-    less room; it is halved at least `first` times. The steps are large, so that small differences
-    in room change nothing.
+    """Return the stable part in its full size. If there is less room, it is halved up to three
+    times, and at least `first` times. The steps are large, so that small differences in room change
+    nothing.
     """
     summary = material.summary or ""
     whole = most_of(material.budget, share=STABLE_SHARE, least=LEAST_STABLE)

@@ -331,8 +331,8 @@ class Append:
     def _grown(
         self, request: _Request, target: _Target, now: datetime
     ) -> tuple[tuple[Message, ...], _Target, tuple[Message, ...]]:
-        """Number the messages. Returns them with the head and settings that include them, and with
-        earlier messages that must go off the record because of them. Raises `Unprocessable`.
+        """Number the messages. Returns the messages, the head and settings that include them, and
+        the earlier messages that they put off the record. Raises `Unprocessable`.
         """
         head = target.head
         open_calls = open_calls_after(request.batch.drafts, head.open_calls)

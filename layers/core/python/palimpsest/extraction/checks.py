@@ -98,12 +98,10 @@ def checked(findings: Sequence[Finding], chunk: Chunk, *, owner: ConversationOwn
         about = attributed(cites, chunk.messages, user=owner.user, names=names)
         tidy = _tidy(about)
         reason = _objection(finding, tidy, texts, context, owner)
+        # Reading leaves withheld words out, so a quote of them is not found. Name the true reason.
         if reason in (None, "unquoted"):
             reason = not_testimony(finding, chunk) or reason
-        if reason is None and _only_asks(tidy):
-            reason = "question"
-        if reason is None and _needs_its_conversation(tidy):
-            reason = "not_alone"
+        reason = reason or _lack(tidy)
         key = (tidy.type, normalized(tidy.content))
         if reason is None and key in passed:
             reason = "repeated"
@@ -127,6 +125,13 @@ def _needs_its_conversation(finding: Finding) -> bool:
     if not is_bare or finding.content.count(" ") < FEWEST_BLANKS or not leans(finding.content):
         return False
     return slot_of(finding.content) is None
+
+
+def _lack(tidy: Finding) -> str | None:
+    """Return what a finding lacks to be a statement that is understood alone, or None."""
+    if _only_asks(tidy):
+        return "question"
+    return "not_alone" if _needs_its_conversation(tidy) else None
 
 
 def _objection(

@@ -97,9 +97,9 @@ def reconciled(
 
 
 def _related(finding: Finding, statement: Statement, rank: int, state: _Known) -> Statement | None:
-    """Return the statement after the learned weights have related it to a known one. It becomes the
-    next version of the known one, takes its words, or ends it. A finding that depends on others is
-    returned only if it replaces a known statement.
+    """Relate the statement to a known one by the learned weights, and return it. The new statement
+    becomes the next version of the known one, takes over the known words, or ends the known one. A
+    finding that depends on others is returned only if it replaces a known statement.
     """
     if statement.speaker not in (None, USER):  # what others say moves no topic of the user
         return None if finding.depends else statement
@@ -136,8 +136,8 @@ def _changing(
     *,
     is_own: bool,
 ) -> Statement:
-    """Return the statement after it has ended the known one. If it has no topic of its own, it
-    becomes the next version of the known one.
+    """Let the statement end the known one, and return it. A statement without a topic becomes the
+    next version of the known one.
     """
     if is_own:
         _end_own(len(state.statements) - 1 - relation.place, order, state)

@@ -77,8 +77,9 @@ def _has_its_topic(new: Statement, known: Sequence[Record]) -> bool:
 
 
 def _may_be_one(new: Statement, known: Record) -> bool:
-    """Return whether two statements may say the same. They may not if their topics are known to be
-    different, or if they differ in a single word ("I can't eat soy" and "I can't eat gluten").
+    """Return whether two statements may say the same. They say different things if their topics are
+    known to be different, or if they differ in a single word ("I can't eat soy" and "I can't eat
+    gluten").
     """
     keys = {new.topic_key, known.topic_key}
     is_of_one = None in keys or len(keys) == 1 or is_of_one_slot(new.content, known.content)

@@ -269,6 +269,7 @@ def _subject(subject: str | None, scope: UserScope) -> str:
 
 
 def _digest(scope: UserScope, text: str) -> str:
+    # No id contains this separator, so different owners never have the same text here.
     owned = f"{scope.tenant}\x1f{scope.user}\x1f{text}"
     return hashlib.sha256(owned.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 

@@ -1,6 +1,4 @@
-"""Shows memories to callers. Each record is shown as a version of its topic, one by one or in
-pages.
-"""
+"""Shows memories to callers: records as versions of their topic, singly or in pages."""
 
 from __future__ import annotations
 

@@ -28,9 +28,9 @@ INTRODUCED = ("name", "preferred_name")
 def is_own_name(
     name: str, *, user: str, names: Iterable[str] = (), others: Iterable[str] = ()
 ) -> bool:
-    """Return whether a name is the user's. It is if it is one of `names`, or a part of one of them
-    or of the user's id. If the user has no known name and the id is not a name, it is the user's if
-    no other name occurs in the conversation (`others`).
+    """Return whether a name is the user's: one of `names`, or a part of one of them or of the
+    user's id. A user may have no known name, and an id that is not a name. Then any name is the
+    user's if no other name occurs in the conversation (`others`).
     """
     known = [*names]
     words = _words(name)

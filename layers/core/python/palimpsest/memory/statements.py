@@ -267,14 +267,22 @@ def confirmed(record: Record, *, now: int, lifetime: int | None) -> Record:
     if record.type == "task" or is_permanent or record.expiry_given:
         return record
     at = now // 1000
-    expires_at = None if lifetime is None else at + lifetime
-    if expires_at is None or lifetime is None:
-        gained = at - (record.confirmed_at or 0) if record.expires_at is None else DAY
-    else:
-        gained = DAY if record.expires_at is None else expires_at - record.expires_at
-    if 0 <= gained < min(DAY, DAY if lifetime is None else lifetime // 100 + 1):
+    least = DAY if lifetime is None else min(DAY, lifetime // 100 + 1)
+    if 0 <= _gained(record, at=at, lifetime=lifetime) < least:
         return record
+    expires_at = None if lifetime is None else at + lifetime
     return replace(record, expires_at=expires_at, confirmed_at=at, index_state="pending")
+
+
+def _gained(record: Record, *, at: int, lifetime: int | None) -> int:
+    """Return by how many seconds a lifetime from `at` exceeds the record's present one. If only one
+    of them ends, this is a day, which is always worth a write.
+    """
+    if lifetime is None and record.expires_at is None:
+        return at - (record.confirmed_at or 0)
+    if lifetime is None or record.expires_at is None:
+        return DAY
+    return at + lifetime - record.expires_at
 
 
 def kept_for(record: Record, lifetime: int | None) -> Record:

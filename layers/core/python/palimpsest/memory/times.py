@@ -72,7 +72,7 @@ def _may_name_a_time(lower: str) -> bool:
 
 @cache
 def _named_times() -> Sought:
-    """Yield times without a number that are not counted from now."""
+    """Return a pattern of times by name: months, weekdays, ends of months, weekends."""
     words = _date_words()
     patterns = (*_by_key("ends_of").values(), *_by_key("weekends").values())
     listed = (pattern.pattern for pattern in patterns)

@@ -276,14 +276,19 @@ def _statement(text: str, day: date, *, quote: str) -> Stated | None:
         topic = slot.topic
     if topic is None and kind.topic is not None:
         return None
-    who = matched.groupdict().get("who") or (
-        matched["what"] if kind.topic == "age" and topic != "age" else None
-    )
-    about = {"subject": who.casefold()} if who else {}
+    about = _about(kind, matched, topic)
     finding = partial(
         _finding(text, quote), **about, type=kind.type, importance=kind.importance, topic=topic
     )
     return partial(finding, relations=tuple(_relations(kind, matched, text)))
+
+
+def _about(kind: StatementKind, matched: re.Match[str], topic: str | None) -> dict[str, str]:
+    """Return the subject of a statement about another person, by the name of its field."""
+    who = matched.groupdict().get("who")
+    if not who and kind.topic == "age" and topic != "age":
+        who = matched["what"]  # an age that is not the user's own is that of the person named here
+    return {"subject": who.casefold()} if who else {}
 
 
 def _is_of_a_relative(kind: StatementKind, slot: Slot | None, text: str) -> bool:

@@ -97,8 +97,8 @@ class Seen:
         return is_here and min(source.seqs) >= self.first
 
     def asks(self, text: str) -> bool:
-        """Return whether a user's message with this text repeats one of the questions. It does if
-        it is the same text, or a question with the same words.
+        """Return whether a user's message with this text repeats one of the questions. The same
+        text does, and so does a question with the same words.
         """
         if any(normalized(text) == normalized(question) for question in self.questions):
             return True

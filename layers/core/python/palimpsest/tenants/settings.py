@@ -9,8 +9,9 @@ from typing import Any, Literal
 DAY = 24 * 3600
 
 SecretsRule = Literal["keep_in_message", "mask", "refuse"]
-"""The rule for a secret in a message. It is kept there and only the message's own session sees it,
-it is stored as a mask, or the call is refused. A secret is never stored anywhere else.
+"""The rule for a secret in a message. `keep_in_message` stores it there, and only the message's own
+session sees it. `mask` stores a mask in its place. `refuse` refuses the call. A secret is never
+stored anywhere else.
 """
 
 PERMANENT = frozenset({"task", "preference"})

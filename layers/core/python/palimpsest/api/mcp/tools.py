@@ -45,10 +45,10 @@ class ListArguments(Closed):
         list[ListedType] | None, Field(max_length=5, description="Only these types")
     ] = None
     topic_key: Annotated[
-        str | None, Field(max_length=80, description="Only what belongs to this topic")
+        str | None, Field(max_length=80, description="Only memories of this topic")
     ] = None
     subject: Annotated[
-        str | None, Field(max_length=200, description="Only what is about this person or thing")
+        str | None, Field(max_length=200, description="Only memories about this person or thing")
     ] = None
     limit: Annotated[int, Field(ge=1, le=100, description="The most memories")] = 20
     cursor: Annotated[
@@ -67,7 +67,9 @@ class HistoryArguments(Closed):
 class ForgetArguments(Closed):
     memory_ids: Annotated[list[Id] | None, Field(min_length=1, max_length=50)] = None
     filter: Filter | None = None
-    dry_run: Annotated[bool, Field(description="Only say what would be deleted")] = False
+    dry_run: Annotated[bool, Field(description="Only list the memories that would be deleted")] = (
+        False
+    )
 
     @model_validator(mode="after")
     def _selects(self) -> ForgetArguments:

@@ -58,9 +58,9 @@ class PruneRequest(Closed):
     strategy: Annotated[
         Literal["fifo", "summarize", "semantic"],
         Field(
-            description="fifo drops the oldest turns, summarize replaces them; semantic keeps "
-            "those that matter most to"
-            " the `message`, or to the user's newest one"
+            description="fifo drops the oldest turns; summarize replaces them by a summary; "
+            "semantic keeps the turns that fit the `message`, or the user's newest "
+            "message, best"
         ),
     ]
     max_tokens: MaxTokens | None = None
@@ -87,7 +87,9 @@ class Pruned(TypedDict):
     job_id: str | None
     state: Literal["done", "failed"]
     why_not: WhyNoRoom
-    kept: Annotated[list[KeptTurns], Field(description="With `semantic`: what stays, in order")]
+    kept: Annotated[
+        list[KeptTurns], Field(description="With `semantic`: the messages that stay, in order")
+    ]
     window: Window
     context: Context | None
     degraded: list[str]

@@ -58,7 +58,7 @@ class FeedbackBody(Closed):
             AfterValidator(not_blank),
         ]
         | None,
-        Field(description="What should have been found; it opens a review"),
+        Field(description="A fact that the recall should have found; opens a review"),
     ] = None
 
 
@@ -88,7 +88,7 @@ class ShownReview(TypedDict):
     memory: Annotated[
         ReviewedMemory | None, Field(description="The memory, as it is now; null for `missing`")
     ]
-    missing: Annotated[str | None, Field(description="What should have been found")]
+    missing: Annotated[str | None, Field(description="A fact that the recall should have found")]
 
 
 class ReviewPage(TypedDict):

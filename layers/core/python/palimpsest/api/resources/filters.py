@@ -194,7 +194,7 @@ class Filter(Closed):
         None
     )
     subject: Annotated[
-        Subject | None, Field(description="Only what is about this person or thing")
+        Subject | None, Field(description="Only memories about this person or thing")
     ] = None
     topic_key: Annotated[TopicKey | None, Field(description="The topic that it belongs to")] = None
     session_id: Annotated[Id | None, Field(description="The session that it comes from")] = None

@@ -60,7 +60,7 @@ class ListedJob(TypedDict):
     job_id: str
     kind: TenantJobKind
     state: JobState
-    user_id: Annotated[str | None, Field(description="Whose memory it is about")]
+    user_id: Annotated[str | None, Field(description="The user whose memory it is about")]
     session_id: str | None
     range: SequenceRange | None
     attempt: int
@@ -166,7 +166,7 @@ def list_jobs(
     session_id: Annotated[
         str | None, Query(description="Of this session", json_schema_extra=LIKE_AN_ID)
     ] = None,
-    state: Annotated[JobState | None, Query(description="Only those in this state")] = None,
+    state: Annotated[JobState | None, Query(description="Only jobs in this state")] = None,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
     order: Order = "desc",

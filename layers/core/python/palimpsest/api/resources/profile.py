@@ -42,7 +42,10 @@ class UserProfileLine(TypedDict):
     text: Annotated[str, Field(description="The statement, at most 160 characters of it")]
     topic_key: str | None
     subject: Annotated[
-        str | None, Field(description="Whom the line is about, under `people`; else null, the user")
+        str | None,
+        Field(
+            description="Under `people`, the person that the line is about; else null, for the user"
+        ),
     ]
     due_at: Annotated[
         Moment | None, Field(description="The end of the day of a task; null without a day")

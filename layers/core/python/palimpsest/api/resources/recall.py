@@ -54,14 +54,14 @@ Query = Annotated[
     str,
     Field(
         max_length=MAX_QUERY,
-        description="What to look for, in a few words or as a question",
+        description="The words or the question to search for",
         json_schema_extra=NOT_BLANK,
     ),
     AfterValidator(not_blank),
 ]
 K = Annotated[int, Field(ge=1, le=100, description="The most results")]
 AskingSession = Annotated[
-    Id | None, Field(description="The session that asks: what its window holds is not returned")
+    Id | None, Field(description="The session that asks; messages in its window are not returned")
 ]
 
 
@@ -83,9 +83,11 @@ class RecallBody(Closed):
         int | None, Field(ge=1, le=1_000_000, description="Room for the memories, in tokens")
     ] = None
     filter: AnyFilter | None = None
-    as_of: Annotated[Timestamp | None, Field(description="What held at this time")] = None
+    as_of: Annotated[
+        Timestamp | None, Field(description="Recall the memories that were valid at this time")
+    ] = None
     known_at: Annotated[
-        Timestamp | None, Field(description="What had been recorded by this time")
+        Timestamp | None, Field(description="Recall the memories that were recorded by this time")
     ] = None
     answer: Annotated[
         bool, Field(description="Answer the question from the memories, with citations")
@@ -96,7 +98,7 @@ class RecallBody(Closed):
     min_score: Annotated[
         float | None,
         Field(
-            ge=0, le=1, description="Return no memory whose `score` is lower, however few are left"
+            ge=0, le=1, description="Leave out memories with a lower `score`, even if few are left"
         ),
     ] = None
     format: Annotated[
@@ -196,14 +198,14 @@ class Found(TypedDict):
         bool,
         Field(
             description="True for a user's message that is mostly a pasted, quoted or invented "
-            "text: found, but not what the user says of themselves"
+            "text, so it says nothing about the user"
         ),
     ]
     outdated_by: Annotated[
         str | None,
         Field(
-            description="The memory or message that says what holds now, where this one says an "
-            "earlier value"
+            description="If this memory says an earlier value: the memory or message with the "
+            "current value"
         ),
     ]
     subject: str | None
@@ -249,7 +251,7 @@ class Recalled(FoundMemories):
     degraded: Annotated[
         Sequence[str],
         Field(
-            description="What could not take part: vector, search, reranker, answer. `reranker: "
+            description="The parts that failed: vector, search, reranker, answer. `reranker: "
             "partial`: it had no time for all of the first memories"
         ),
     ]
@@ -392,7 +394,7 @@ def _recalled(
 class ToolCallBody(Closed):
     arguments: Annotated[
         str | dict[str, Any],
-        Field(description="As the model wrote them: JSON text, or the object it stands for"),
+        Field(description="As the model wrote them: as JSON text, or as an object"),
     ]
     tool_call_id: Annotated[str | None, Field(min_length=1, max_length=256)] = None
     k: Annotated[
@@ -425,7 +427,12 @@ class ToolResult(TypedDict):
     content: str
     recall_id: NotRequired[Annotated[str, Field(description="With `identify`, of a search")]]
     memory_ids: NotRequired[
-        Annotated[Sequence[str], Field(description="With `identify`, of a search: what it shows")]
+        Annotated[
+            Sequence[str],
+            Field(
+                description="With `identify`, for a search: the ids of the memories that it shows"
+            ),
+        ]
     ]
 
 
@@ -435,7 +442,7 @@ def list_tools(
     call: Call,
     *,
     form: Annotated[
-        ToolFormat, InQuery(alias="format", description="Whose API they are written for")
+        ToolFormat, InQuery(alias="format", description="The API that they are written for")
     ] = "openai",
 ) -> Tools:
     """List tools.

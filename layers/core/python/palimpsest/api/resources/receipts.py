@@ -48,7 +48,7 @@ class Receipt(TypedDict):
 
     sessions: Reached
     memories: Annotated[
-        Reached, Field(description="Counted in items, including those that belong to memories")
+        Reached, Field(description="Counted in items, including items that belong to memories")
     ]
     index: Indexed
     usage: Annotated[Nameless, Field(description="Counts of each day, which belong to the tenant")]
@@ -56,12 +56,10 @@ class Receipt(TypedDict):
     tombstones: Annotated[
         Expires, Field(description="Of sessions: the ids of session and user, no text")
     ]
-    keys: Annotated[
-        Expires, Field(description="Idempotency keys: hashes, and ids of what was made")
-    ]
+    keys: Annotated[Expires, Field(description="Idempotency keys: hashes, and ids of the results")]
     queues: Annotated[Expires, Field(description="Dead letters name jobs")]
     exports: Annotated[
-        Reached, Field(description="Those of the user, and those of the whole tenant")
+        Reached, Field(description="The user's exports, and exports of the whole tenant")
     ]
     logs: Annotated[
         Expires,
@@ -78,13 +76,16 @@ class RedactionReceipt(TypedDict):
 
     messages: Reached
     summaries: Annotated[
-        Reached, Field(description="Those that may have held it lost their text, and are made anew")
+        Reached,
+        Field(
+            description="Summaries that may have held it; they lost their text, and are made anew"
+        ),
     ]
     memories: Annotated[
-        Reached, Field(description="Those that came from the message alone, with their quotes")
+        Reached, Field(description="Memories that came from the message alone, with their quotes")
     ]
     exports: Annotated[
-        Reached, Field(description="Those that may hold it: of the user, and of the whole tenant")
+        Reached, Field(description="Exports that may hold it, of the user and of the whole tenant")
     ]
     index: Indexed
     streams: Annotated[Expires, Field(description="The tables' logs of changes")]

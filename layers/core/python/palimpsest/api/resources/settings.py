@@ -95,7 +95,7 @@ class NewTenantSettings(Closed):
             " `refuse` answers 422"
         ),
     ] = TenantSettings().secrets
-    limits: Annotated[Limits, Field(description="What the tenant may use", default_factory=Limits)]
+    limits: Annotated[Limits, Field(description="The tenant's limits", default_factory=Limits)]
     answer_floor: Annotated[
         float | None,
         Field(
@@ -109,8 +109,9 @@ class NewTenantSettings(Closed):
     keep_model_calls: Annotated[
         bool,
         Field(
-            description="Keep the prompts and answers of jobs' model calls for 7 days, for `GET "
-            "/v1/jobs/{job_id}/calls`. false also hides those that were kept"
+            description="Keep the prompts and answers of jobs' model calls for 7 days, for `GET"
+            " /v1/jobs/{job_id}/calls`. false also hides the calls that were kept "
+            "before"
         ),
     ] = False
 
@@ -156,10 +157,8 @@ class ShownTenantSettings(TypedDict):
         Sequence[str] | None,
         Field(description="Models that sessions may name; null = all allowed ones"),
     ]
-    secrets: Annotated[SecretsRule, Field(description="What becomes of secrets in messages")]
-    limits: Annotated[
-        ShownLimits, Field(description="What the tenant may use; null limits nothing")
-    ]
+    secrets: Annotated[SecretsRule, Field(description="The rule for secrets in messages")]
+    limits: Annotated[ShownLimits, Field(description="The tenant's limits; null limits nothing")]
     answer_floor: Annotated[
         float | None,
         Field(description="The least `answerable` of an answer; null = the floor that was learned"),
@@ -170,8 +169,8 @@ class ShownTenantSettings(TypedDict):
     retention_job: Annotated[
         RetentionJob | None,
         Field(
-            description="Applies the last change of these days to what exists; null = none, or "
-            "long done"
+            description="The job that applies the last change of these days to existing data; "
+            "null = none, or done long ago"
         ),
     ]
 

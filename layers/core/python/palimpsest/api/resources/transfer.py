@@ -67,8 +67,8 @@ class UserImport(Closed):
     data: Annotated[
         str | FromExport | FromUpload | dict[str, Any] | list[Any],
         Field(
-            description="The lines of an export; what mem0's get_all or AgentCore's ListEvents "
-            "answered"
+            description="The lines of an export, or the answer of mem0's get_all or AgentCore's"
+            " ListEvents"
         ),
     ]
     wait: WaitSeconds = 0

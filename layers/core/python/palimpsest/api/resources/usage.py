@@ -42,29 +42,32 @@ COUNTED = (
 
 class Used(TypedDict):
     day: Day | None
-    user_id: Annotated[str | None, Field(description="null by user: of users who were erased")]
+    user_id: Annotated[str | None, Field(description="null by user: for users who were erased")]
     messages: Annotated[int, Field(description="Taken in by appends and ingests")]
     message_tokens: int
     bytes: Annotated[
-        int, Field(description="Of the messages; what was deleted since is not taken off")
+        int, Field(description="The messages' bytes; later deletions are not subtracted")
     ]
-    model_calls: Annotated[int, Field(description="Of language models, also those that failed")]
+    model_calls: Annotated[
+        int, Field(description="Calls of language models, including failed ones")
+    ]
     tokens_in: int
     tokens_out: int
     embedding_calls: Annotated[
         int, Field(description="Of a model server; the built-in model is not counted")
     ]
     embedding_tokens: int
-    cost_usd: Annotated[float, Field(description="Of the calls whose price is known")]
-    unpriced_calls: Annotated[int, Field(description="Calls whose price or tokens are not known")]
+    cost_usd: Annotated[float, Field(description="For the calls with a known price")]
+    unpriced_calls: Annotated[int, Field(description="Calls without a known price or known tokens")]
     chat_calls: Annotated[int, Field(description="Of the caller's own models, as it reported them")]
     chat_tokens_in: int
     chat_tokens_cached: Annotated[
-        int, Field(description="Of `chat_tokens_in`: what a prompt cache served")
+        int, Field(description="The part of `chat_tokens_in` that a prompt cache served")
     ]
     chat_tokens_out: int
     chat_cost_usd: Annotated[
-        float, Field(description="At list prices, with those of cached input; not ours to bill")
+        float,
+        Field(description="At list prices, with the prices of cached input. We don't bill it"),
     ]
     chat_unpriced_calls: int
     feedback_useful: Annotated[

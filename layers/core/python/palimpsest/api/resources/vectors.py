@@ -29,7 +29,7 @@ Text = Annotated[
     Field(
         max_length=MAX_TEXT,
         json_schema_extra=NOT_BLANK,
-        description="What the embedding model makes it of",
+        description="The text from which the embedding model makes it",
     ),
     AfterValidator(not_blank),
 ]

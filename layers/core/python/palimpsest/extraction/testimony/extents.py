@@ -55,12 +55,15 @@ def quotation_end(text: str, start: int) -> int | None:
         return None
     place, limit = start, min(len(text), start + LONGEST_QUOTATION)
     while (place := text.find(closer, place + 1, limit)) >= 0:
+        # An apostrophe before a letter is inside a word ("don't") and closes nothing.
         if closer not in "'’" or not text[place + 1 : place + 2].isalnum():
             return place + 1
+    # People who type „ or “ often close it with the mark of their keyboard.
     if text[start] in "„“" and (place := text.find('"', start, limit)) >= 0:
         return place + 1
     if text[start] == "„" and (place := text.find("”", start, limit)) >= 0:
         return place + 1
+    # A single mark that nothing closes is an apostrophe ("'tis").
     return None if closer in "'’" else min(paragraph_end(text, start), limit)
 
 

@@ -217,8 +217,8 @@ def _is_nested(lines: list[str]) -> bool:
 
 
 def _rows(lines: list[str]) -> list[bool]:
-    """Return whether each line is a row of a table. It is if the same separator divides it as often
-    as the next line.
+    """Return for each line whether it is a row of a table. A row has the same separator as often as
+    the line before or after it.
     """
     counts = [_separated(line) for line in lines]
     return [

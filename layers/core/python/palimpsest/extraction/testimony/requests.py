@@ -201,8 +201,8 @@ def _of_a_text() -> Sequence[Phrases]:
 
 
 def _names_the_text(last: str, work: re.Match[str], *, is_line: bool) -> bool:
-    """Return whether a request under a text is about that text. It is if it names the text, or
-    names nothing.
+    """Return whether a request under a text is about that text, because it names the text or names
+    nothing.
     """
     if anywhere("it").search(last, work.start()):
         return True

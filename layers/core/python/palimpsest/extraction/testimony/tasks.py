@@ -119,8 +119,8 @@ def _has(name: str, sentence: str) -> bool:
 
 
 def _states(sentence: str) -> bool:
-    """Return whether a sentence speaks of the speaker in another role than as the person
-    who asks.
+    """Return whether a sentence has words in the first person, apart from polite phrases of asking
+    ("can you tell me").
     """
     asking = _asking().sub(lambda match: " " * len(match[0]), sentence)
     return anywhere("first_person").search(asking) is not None

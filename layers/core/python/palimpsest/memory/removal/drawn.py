@@ -4,7 +4,7 @@ memories.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from palimpsest.memory.endings import ENTITY, RELATIONSHIP
@@ -36,12 +36,7 @@ class ForgetDrawn:
         ]
         gone = {removal.pointer.topic_key for removal in removals if removal.pointer is not None}
         ends = {end for _, records in edges for record in records for end in _ends(record)}
-        used = {
-            end
-            for relationship in self._relationships(scope)
-            if relationship.topic_key not in gone
-            for end in _ends(relationship)
-        }
+        used = self._ends_of_others(scope, gone)
         changed: dict[str, Record] = {}
         for pointer, records in self._topics(scope, sorted(ENTITY + end for end in ends)):
             removal = sources.of(pointer, records)
@@ -57,6 +52,15 @@ class ForgetDrawn:
         if changed:
             commit = MemoryCommit(epoch=epoch, changed=tuple(changed.values()))
             self.memories.commit(scope, commit)
+
+    def _ends_of_others(self, scope: UserScope, gone: Collection[str]) -> set[str]:
+        """Return the entities at the ends of the user's relationships, without those `gone`."""
+        return {
+            end
+            for relationship in self._relationships(scope)
+            if relationship.topic_key not in gone
+            for end in _ends(relationship)
+        }
 
     def _topics(
         self, scope: UserScope, topics: Sequence[str]

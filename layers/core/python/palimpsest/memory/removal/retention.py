@@ -167,8 +167,8 @@ class RetainPages:
         )
 
     def _keep_session(self, scope: SessionScope, place: RetainPayload) -> bool:
-        """Return whether the session's retention must change. It must if the session exists, has no
-        retention of its own, and was kept for another number of days.
+        """Return whether the session's retention must change. That is so if the session exists, has
+        no retention of its own, and was kept for another number of days.
         """
         opened, wanted = self.sessions.open(scope, settings=True), self._wanted(scope.owner, place)
         head, settings = opened.head, opened.settings

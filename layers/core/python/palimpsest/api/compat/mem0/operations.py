@@ -63,9 +63,9 @@ MemoryId = Annotated[
         description="`{memory_id}@{user_id}`, as the answers give it", json_schema_extra=LIKE_AN_ID
     ),
 ]
-OfUser = Annotated[str | None, Query(description="Whose memories")]
-FromAgent = Annotated[str | None, Query(description="Only what this agent saved")]
-FromRun = Annotated[str | None, Query(description="Only what comes from this session")]
+OfUser = Annotated[str | None, Query(description="The user who owns the memories")]
+FromAgent = Annotated[str | None, Query(description="Only memories that this agent saved")]
+FromRun = Annotated[str | None, Query(description="Only memories from this session")]
 
 
 @operation("GET /compat/mem0/ping", answers={200: "Mem0Ping"})

@@ -13,10 +13,10 @@ from palimpsest.api.resources.recall import MAX_QUERY
 Filters = Annotated[
     dict[str, Any],
     Field(
-        description="Conditions on `user_id`, `agent_id`, `run_id`, `created_at`, `updated_at`, "
-        "`categories`, "
-        "`keywords`, `memory_ids` and metadata, joined by `AND`, `OR`, `NOT`; what can't be tested "
-        "here is 422"
+        description="Conditions on `user_id`, `agent_id`, `run_id`, `created_at`, "
+        "`updated_at`, `categories`, `keywords`, `memory_ids` and metadata, "
+        "joined by `AND`, `OR`, `NOT`; 422 for a condition that can't be tested"
+        " here"
     ),
 ]
 
@@ -43,7 +43,7 @@ class Mem0Add(Open):
         ),
     ]
     infer: Annotated[
-        bool, Field(description="Extract memories; false: each message is a memory as it stands")
+        bool, Field(description="Extract memories; false: each message becomes a memory unchanged")
     ] = True
 
 
@@ -54,9 +54,9 @@ class Mem0Query(Open):
     run_id: str | None = None
     app_id: str | None = None
     filters: Filters | None = None
-    metadata: Annotated[dict[str, Any] | None, Field(description="Only what has these values")] = (
-        None
-    )
+    metadata: Annotated[
+        dict[str, Any] | None, Field(description="Only memories with these values")
+    ] = None
     categories: Annotated[list[str] | None, Field(description="Only these types")] = None
     limit: Annotated[int | None, Field(ge=1, le=100)] = None
     top_k: Annotated[int | None, Field(ge=1, le=100)] = None
@@ -70,9 +70,12 @@ class Mem0List(Open):
     app_id: str | None = None
     filters: Filters
     categories: Annotated[list[str] | None, Field(description="Only these types")] = None
-    start_date: Annotated[str | None, Field(description="Only what was saved then or later")] = None
+    start_date: Annotated[
+        str | None, Field(description="Only memories saved at this time or later")
+    ] = None
     end_date: Annotated[
-        str | None, Field(description="Only what was saved then, or on that day, or earlier")
+        str | None,
+        Field(description="Only memories saved at this time, or on this day, or earlier"),
     ] = None
 
 

@@ -42,10 +42,12 @@ def get_context(
         ),
     ] = None,
     compact: Annotated[
-        Literal["sync"] | None, Query(description="sync: fold what overflows first, up to 20 s")
+        Literal["sync"] | None,
+        Query(description="sync: first fold the messages over the budget, for up to 20 s"),
     ] = None,
     explain: Annotated[
-        bool, Query(description="Say why each part is there, and what was left out")
+        bool,
+        Query(description="Explain why each part is there, and list the parts that were left out"),
     ] = False,
     at: Annotated[
         int | None, Query(ge=1, description="The window as it stood after this message")

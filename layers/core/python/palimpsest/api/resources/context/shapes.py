@@ -50,10 +50,10 @@ class ContextOptions(Closed):
     model: Model | None = None
     compact: Annotated[
         Literal["sync"] | None,
-        Field(description="sync: compact what overflows first, waiting up to 20 s for it"),
+        Field(description="sync: first compact the messages over the budget; waits up to 20 s"),
     ] = None
     explain: Annotated[
-        bool, Field(description="Add why each part is there, and what was left out")
+        bool, Field(description="Add why each part is there, and the parts that were left out")
     ] = False
     at: Annotated[
         int | None, Field(ge=1, description="The window as it stood after this message, alone")
@@ -167,21 +167,22 @@ class Context(TypedDict):
     system: NotRequired[
         Annotated[
             str | Sequence[Json],
-            Field(description="What Anthropic and Converse take beside the messages"),
+            Field(
+                description="The system text, which Anthropic and Converse take beside the messages"
+            ),
         ]
     ]
     refs: Annotated[
         Sequence[MessageRef | None],
         Field(
-            description="For each of `messages` the stored message that it shows (the first of "
-            "those that it joins);"
-            " null for what was made for this context"
+            description="For each of `messages`, the stored message that it shows (the first "
+            "one if it joins several); null if it was made for this context"
         ),
     ]
     tokens: ContextTokens
     omitted: Annotated[
         SequenceRange | None,
-        Field(description="Stored messages that are not here and that no summary here stands for"),
+        Field(description="Stored messages that are neither here nor in a summary here"),
     ]
     compaction: CompactionState
     why_not: NotRequired[
@@ -190,9 +191,10 @@ class Context(TypedDict):
     degraded: Annotated[
         Sequence[str], Field(description="Blocks that could not be read and are missing here")
     ]
-    static_facts: Annotated[list[ShownFact], Field(description="What the tenant states")]
+    static_facts: Annotated[list[ShownFact], Field(description="Facts that the tenant states")]
     extracted_facts: Annotated[
-        list[ShownMemory], Field(description="What was extracted from the user's conversations")
+        list[ShownMemory],
+        Field(description="Facts that were extracted from the user's conversations"),
     ]
     vector_matches: Annotated[
         list[ShownMessage], Field(description="Past messages that are similar to the given one")
@@ -203,10 +205,10 @@ class Context(TypedDict):
     tools: NotRequired[
         Annotated[
             Sequence[Mapping[str, Any]],
-            Field(description="With `auto_recall`: what the model may be given"),
+            Field(description="With `auto_recall`: the tools for the model"),
         ]
     ]
-    cache: Annotated[CacheInfo, Field(description="What a prompt cache can serve of it")]
+    cache: Annotated[CacheInfo, Field(description="The part that a prompt cache can serve")]
     prompt_cache_key: NotRequired[
         Annotated[str, Field(description="With openai and responses: the parameter of this name")]
     ]

@@ -41,7 +41,9 @@ RelationshipId = Annotated[
     str, Path(description="Id of the relationship", json_schema_extra=LIKE_AN_ID)
 ]
 
-OfType = Annotated[str | None, Query(max_length=64, description="Only those of this type")]
+OfType = Annotated[
+    str | None, Query(max_length=64, description="Only entities or relationships of this type")
+]
 
 
 @operation(
@@ -78,7 +80,7 @@ def list_entities(
     user_id: UserId,
     type: OfType = None,  # noqa: A002 - as it is called in the query
     name: Annotated[
-        str | None, Query(max_length=500, description="Only those whose name holds this")
+        str | None, Query(max_length=500, description="Only entities with this text in their name")
     ] = None,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
@@ -218,12 +220,18 @@ def list_relationships(
     start: Annotated[
         str | None,
         Query(
-            alias="from", description="Only those from this entity", json_schema_extra=LIKE_AN_ID
+            alias="from",
+            description="Only relationships from this entity",
+            json_schema_extra=LIKE_AN_ID,
         ),
     ] = None,
     end: Annotated[
         str | None,
-        Query(alias="to", description="Only those to this entity", json_schema_extra=LIKE_AN_ID),
+        Query(
+            alias="to",
+            description="Only relationships to this entity",
+            json_schema_extra=LIKE_AN_ID,
+        ),
     ] = None,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,

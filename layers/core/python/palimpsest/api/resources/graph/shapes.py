@@ -77,7 +77,8 @@ EndOfRelationship = Annotated[Id, Field(description="Id of an entity, or the use
 
 class _Given(Closed):
     id: Annotated[
-        Id | None, Field(description="Default: made of what it is, so that the same is stored once")
+        Id | None,
+        Field(description="Default: made from the content, so that equal ones are stored once"),
     ] = None
     properties: Annotated[Properties, Field(default_factory=dict)]
     valid_from: Annotated[
@@ -146,7 +147,9 @@ class _Change(Change):
 
     properties: Annotated[
         Properties | None,
-        Field(description="Those that are given change, and one that is null goes; others stay"),
+        Field(
+            description="Given properties change, a null removes a property, and all others stay"
+        ),
     ] = None
     valid_to: Annotated[
         Timestamp | None, Field(description="When it ended; null: it still holds")
@@ -254,7 +257,9 @@ class Neighbor(GraphEntity):
 
 class Neighbors(TypedDict):
     entities: list[Neighbor]
-    relationships: Annotated[list[GraphRelationship], Field(description="Those that lead there")]
+    relationships: Annotated[
+        list[GraphRelationship], Field(description="The relationships that lead there")
+    ]
     is_whole: Annotated[
         bool, Field(description="False: there are more than `limit`; the nearest are here")
     ]

@@ -62,53 +62,55 @@ Sources = Annotated[
 Types = Annotated[list[ListedType] | None, Query(description="Only these types")]
 
 MinImportance = Annotated[
-    float | None, Query(ge=0, le=1, description="Only what is at least as important")
+    float | None, Query(ge=0, le=1, description="Only memories of at least this importance")
 ]
 
 MaxImportance = Annotated[
-    float | None, Query(ge=0, le=1, description="Only what is at most as important")
+    float | None, Query(ge=0, le=1, description="Only memories of at most this importance")
 ]
 
 MinConfidence = Annotated[
-    float | None, Query(ge=0, le=1, description="Only what is at least as certain")
+    float | None, Query(ge=0, le=1, description="Only memories of at least this confidence")
 ]
 
 MaxConfidence = Annotated[
-    float | None, Query(ge=0, le=1, description="Only what is at most as certain")
+    float | None, Query(ge=0, le=1, description="Only memories of at most this confidence")
 ]
 
-CreatedAfter = Annotated[Timestamp | None, Query(description="Only what was saved then or later")]
+CreatedAfter = Annotated[
+    Timestamp | None, Query(description="Only memories saved at this time or later")
+]
 
 CreatedBefore = Annotated[
-    Timestamp | None, Query(description="Only what was saved then or earlier")
+    Timestamp | None, Query(description="Only memories saved at this time or earlier")
 ]
 
 About = Annotated[
-    str | None, Query(max_length=200, description="Only what is about this, in any case")
+    str | None,
+    Query(max_length=200, description="Only memories about this subject, in upper or lower case"),
 ]
 
-OfTopic = Annotated[
-    str | None, Query(max_length=160, description="Only what belongs to this topic")
-]
+OfTopic = Annotated[str | None, Query(max_length=160, description="Only memories of this topic")]
 
 Status = Annotated[
-    Literal["current", "superseded"], Query(description="What holds, or what was replaced")
+    Literal["current", "superseded"], Query(description="Current memories, or replaced ones")
 ]
 
 FromSession = Annotated[
-    str | None, Query(description="Only what comes from this session", json_schema_extra=LIKE_AN_ID)
+    str | None, Query(description="Only memories from this session", json_schema_extra=LIKE_AN_ID)
 ]
 
 FromAgent = Annotated[
-    str | None, Query(description="Only what this agent saved", json_schema_extra=LIKE_AN_ID)
+    str | None,
+    Query(description="Only memories that this agent saved", json_schema_extra=LIKE_AN_ID),
 ]
 
 Terms = Annotated[
     list[Annotated[str, Field(json_schema_extra={"pattern": "^[^=]+="})]] | None,
     Query(
-        description="Only what meets all these: `name=value`, or `name[gte]=value` with an "
-        "operator of the filter, "
-        "`in` once for each value; a number, true or false counts as one"
+        description="Only memories that meet all these conditions: `name=value`, or "
+        "`name[gte]=value` with an operator of the filter, `in` once for each "
+        "value. Numbers, true and false are read as such"
     ),
 ]
 

@@ -121,7 +121,9 @@ class NewMemory(Closed):
             "topic replaces it"
         ),
     ] = None
-    subject: Annotated[Subject | None, Field(description="Whom or what it is about")] = None
+    subject: Annotated[
+        Subject | None, Field(description="The person or thing that it is about")
+    ] = None
     speaker: Annotated[Subject | None, Field(description="Who says it, if it is not the user")] = (
         None
     )

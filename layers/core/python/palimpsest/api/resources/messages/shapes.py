@@ -55,10 +55,10 @@ class CallUsage(Closed):
     ] = None
     tokens_in: Annotated[Tokens, Field(description="All of the prompt")]
     cached_tokens: Annotated[
-        Tokens, Field(description="Of `tokens_in`: what a prompt cache served")
+        Tokens, Field(description="The part of `tokens_in` that a prompt cache served")
     ] = 0
     written_tokens: Annotated[
-        Tokens, Field(description="Of `tokens_in`: what was written into a prompt cache")
+        Tokens, Field(description="The part of `tokens_in` that was written into a prompt cache")
     ] = 0
     tokens_out: Tokens = 0
 
@@ -71,7 +71,8 @@ class CallUsage(Closed):
 
 class AppendRequest(Closed):
     user_id: Annotated[
-        Id | None, Field(description="Whose session it is. Begins the session if there is none")
+        Id | None,
+        Field(description="The user of the session. Begins the session if it does not exist"),
     ] = None
     agent_id: Id | None = None
     memory: Annotated[
@@ -97,7 +98,7 @@ class AppendRequest(Closed):
     if_last: Annotated[int | None, Field(ge=0, description=IF_LAST)] = None
     usage: Annotated[
         CallUsage | None,
-        Field(description="What the model call that made these messages used, for GET usage"),
+        Field(description="The usage of the model call that made these messages, for GET usage"),
     ] = None
 
 
@@ -160,7 +161,7 @@ class HistoryMessage(TypedDict):
     refusal: NotRequired[str | None]
     tool_calls: NotRequired[list[Json] | None]
     tool_call_id: NotRequired[str | None]
-    item: NotRequired[Annotated[Json | None, Field(description="Of the role item: what it holds")]]
+    item: NotRequired[Annotated[Json | None, Field(description="For the role item: its content")]]
     tokens: int
     timestamp: Annotated[
         Moment | None, Field(description="When it was sent, by the caller's clock")
@@ -195,8 +196,8 @@ class HistoryMessage(TypedDict):
         Annotated[
             Literal[True],
             Field(
-                description="A user's message that is mostly a pasted, quoted or invented text: "
-                "not what the user says of themselves"
+                description="True for a user's message that is mostly a pasted, quoted or invented "
+                "text, so it says nothing about the user"
             ),
         ]
     ]

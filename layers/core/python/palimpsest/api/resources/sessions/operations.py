@@ -303,28 +303,29 @@ def list_sessions(
         str | None, Query(description="Only this agent's", json_schema_extra=LIKE_AN_ID)
     ] = None,
     status: Annotated[
-        Literal["active", "ended"] | None, Query(description="Only those in this state")
+        Literal["active", "ended"] | None, Query(description="Only sessions in this state")
     ] = None,
     q: Annotated[
         str | None,
         Query(min_length=1, max_length=1_000, description="Words that occur in the session"),
     ] = None,
     created_after: Annotated[
-        Timestamp | None, Query(description="Only those that began then or later")
+        Timestamp | None, Query(description="Only sessions that began at this time or later")
     ] = None,
     created_before: Annotated[
-        Timestamp | None, Query(description="Only those that began then or earlier")
+        Timestamp | None, Query(description="Only sessions that began at this time or earlier")
     ] = None,
     after: Annotated[
-        Timestamp | None, Query(description="Only those in which something was said then or later")
+        Timestamp | None, Query(description="Only sessions with a message from this time or later")
     ] = None,
     before: Annotated[
-        Timestamp | None, Query(description="Only those that had begun by then")
+        Timestamp | None, Query(description="Only sessions that had begun by this time")
     ] = None,
     metadata: Annotated[
         list[str] | None,
         Query(
-            description="Only those with these metadata, each as `name=value`; names may have dots"
+            description="Only sessions with all these metadata, each as `name=value`; names may"
+            " have dots"
         ),
     ] = None,
     limit: Limit = DEFAULT_LIMIT,

@@ -40,11 +40,11 @@ class SessionSetup(Closed):
     user_id: Annotated[
         Id | None,
         Field(
-            description="Whose session it is. PUT begins the session if there is none; it never "
-            "changes"
+            description="The user of the session, who never changes. PUT begins the session if "
+            "it does not exist"
         ),
     ] = None
-    agent_id: Annotated[Id | None, Field(description="Whose agent's session it is")] = None
+    agent_id: Annotated[Id | None, Field(description="The agent of the session")] = None
     system: Annotated[
         System | None, Field(description="System message: text, or a system or developer message")
     ] = None
@@ -57,8 +57,8 @@ class SessionSetup(Closed):
         Field(
             ge=1,
             le=36_500,
-            description="Days that it is kept after its last activity, whatever the tenant's; null "
-            "= for ever",
+            description="Days for which it is kept after its last activity, in place of the "
+            "tenant's days; null = for ever",
         ),
     ] = None
 
@@ -141,7 +141,7 @@ class ForgetSessionsRequest(Closed):
     user_id: Annotated[Id | None, Field(description="Only this user's")] = None
     agent_id: Annotated[Id | None, Field(description="Only this agent's")] = None
     status: Annotated[
-        Literal["active", "ended"] | None, Field(description="Only those in this state")
+        Literal["active", "ended"] | None, Field(description="Only sessions in this state")
     ] = None
     older_than: Annotated[
         Annotated[str, AfterValidator(_age_or_time), Field(json_schema_extra=LIKE_AN_AGE)] | None,

@@ -20,8 +20,8 @@ REMEMBERED_SECONDS = 5.0  # how long a reader relies on the last answer
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """One index of the family. The partition of each of its items begins with its number. A filled
-    generation can therefore be read at once.
+    """One index of the family. The partition key of each item begins with the number of the
+    generation. So a filled generation can be read at once.
     """
 
     number: int

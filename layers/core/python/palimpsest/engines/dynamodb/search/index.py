@@ -35,9 +35,7 @@ MOST_COMPARED = 1_000  # vectors compared one by one if the vector index can't a
 GONE_SECONDS = 600  # the least time for which the version of a removed document is kept
 RECORDS = frozenset(get_args(RecordType))
 FILTERS = ("kind", "origin", "subject", "session", "agent")
-"""The attributes that the vector index filters by. It compares them for equality, which is the only
-comparison that it supports.
-"""
+"""The attributes that the vector index filters by. It can only test whether they equal a value."""
 
 
 class _OtherSpace(Unavailable):

@@ -93,8 +93,8 @@ class Snapshot:
 
     @property
     def wants_packing(self) -> bool:
-        """Whether the tail should be packed. It should if it is long, or if it may have removed
-        every document of the segment, because the segment's words must then go.
+        """Whether the tail should be packed, because it is long, or because it may have removed
+        every document of the segment. Then the segment's words must go too.
         """
         gone = sum(entry is None for entry in self.tail.values())
         is_long = len(self.tail) > max(SHORTEST, self.catalog.documents // SHARE)
