@@ -33,9 +33,9 @@ the one before had led to.
 BY_ANOTHER = tuple(OURS / name for name in ("callers", "tenants", "villagers"))
 """Three more of these, by other authors."""
 
-UNREAD = tuple(OURS / name for name in ("dockers", "bakers"))
-"""Two sets by one more author, whose failures nobody has looked at and nothing is trained on. The
-first is about what changes, the second about speakers, material, secrets and deletion.
+UNREAD = tuple(OURS / name for name in ("dockers", "bakers", "weavers"))
+"""Three sets whose failures nobody has looked at and nothing is trained on. The first is about what
+changes, the second about speakers, material, secrets and deletion, the third about both.
 """
 
 ANYBODY = "anybody"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 # ruff: noqa: RUF001 - marks of many scripts
 import re
-from functools import cache
+from bisect import bisect_left
+from collections.abc import Sequence
+from functools import cache, lru_cache
 
 from palimpsest.extraction.testimony.words import anywhere, in_lines, phrases
 
@@ -17,7 +19,7 @@ CLOSERS = {
 OPENERS = '(?:["“„«‘‚‹「『`]|(?<!\\w)[»›](?=\\w))'
 QUOTATION = rf"{OPENERS}|(?<=[\s:(])'(?=\w)"
 _SENTENCE_END = re.compile(r"[.!?…。！？]+[\"'”’»)]*(?=\s|$)|\n")
-_PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
+_PARAGRAPH_END = re.compile(r"\n(?=[ \t]*\n)")
 _BLANKS = re.compile(r"\s*")
 
 
@@ -41,8 +43,18 @@ def sentence_start(text: str, place: int) -> int:
 
 
 def paragraph_end(text: str, start: int) -> int:
-    match = _PARAGRAPH_END.search(text, start)
-    return match.start() if match else len(text)
+    """Return the end of the paragraph that contains `start`."""
+    ends = _paragraph_ends(text)
+    number = bisect_left(ends, start)
+    return ends[number] if number < len(ends) else len(text)
+
+
+@lru_cache(maxsize=8)
+def _paragraph_ends(text: str) -> Sequence[int]:
+    """Return the ends of all paragraphs but the last. They are searched once a text: a text of many
+    letters asks for each of them.
+    """
+    return [match.start() for match in _PARAGRAPH_END.finditer(text)]
 
 
 def quotation_end(text: str, start: int) -> int | None:

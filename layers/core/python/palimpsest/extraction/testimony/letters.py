@@ -81,14 +81,14 @@ def is_users(name: str, user: str | None) -> bool:
 
 
 def _signed(text: str, *, user: str | None) -> Iterator[Mark]:
-    place = 0
+    place, first = 0, len(text) - len(text.lstrip())
     while signed := next(in_lines(signature(), text, place), None):
         begun, place = place, max(signed.end(), place + 1)
         name = signed_by(signed)
         if name is None or is_users(name, user):
             continue
         start = _start_of_letter(text, begun, signed.start())
-        is_first = not text[:start].strip()
+        is_first = start <= first
         by_name = salutation().match(text, start) is not None
         if is_first and not by_name and not _ID_IS_A_NAME.fullmatch(user or ""):
             continue
@@ -102,7 +102,7 @@ def _start_of_letter(text: str, begun: int, closing: int) -> int:
     )
     if greeted:
         return greeted.start()
-    body = len(text[:closing].rstrip())
+    body = begun + len(text[begun:closing].rstrip())
     return max(begun, text.rfind("\n\n", begun, body) + 2)
 
 
