@@ -194,7 +194,7 @@ def query_terms(text: str) -> QueryTerms:
     return QueryTerms(list(searched)[:MAX_QUERY_TERMS], parts)
 
 
-def term_groups(query: QueryTerms) -> Iterator[TermGroup]:
+def asked(query: QueryTerms) -> Iterator[TermGroup]:
     """Yield each word of the query, then the parts of each word."""
     yield from (TermGroup([word], is_word=True, needed=1, share=1.0) for word in query.words)
     for group in query.parts:

@@ -25,7 +25,7 @@ from palimpsest.models.ports import Space, Vector
 from palimpsest.models.vectors import Matrix, check_vector, unit
 from palimpsest.scope import UserScope
 from palimpsest.search.ports import ANYTHING, Document, Gone, Hit, check_vectors
-from palimpsest.text.analyser import QueryTerms, TermGroup, query_terms, term_groups
+from palimpsest.text.analyser import QueryTerms, TermGroup, asked, query_terms
 from palimpsest.text.bm25 import Matches, Posting, scored
 
 from palimpsest_local.embedded import writing
@@ -153,7 +153,7 @@ def _by_words(
     with the highest scores. It is asked about others only if one of them may still be among the
     best.
     """
-    scores = scored(_matches(connection, shelf, list(term_groups(query))))
+    scores = scored(_matches(connection, shelf, list(asked(query))))
     ordered = sorted(scores, key=scores.__getitem__, reverse=True)
     conditions, values = _conditions(where)
     best: list[tuple[float, str]] = []

@@ -11,7 +11,7 @@ from typing import Any
 from palimpsest.memory.filters import MemoryFilter
 from palimpsest.models.ports import Space, Vector
 from palimpsest.search.ports import Document
-from palimpsest.text.analyser import QueryTerms, document_terms, term_groups
+from palimpsest.text.analyser import QueryTerms, asked, document_terms
 from palimpsest.text.bm25 import BASE, Field
 
 SEARCHED_BESIDE = 50  # neighbours compared beyond k, which make the approximate search nearly exact
@@ -137,7 +137,7 @@ def statistics(query: QueryTerms, *, owner: str) -> dict[str, Any]:
     """
     terms = {
         _name(group.is_word, term): _has(group.is_word, term)
-        for group in term_groups(query)
+        for group in asked(query)
         for term in group.terms
     }
     fields = {
@@ -162,7 +162,7 @@ def by_words(
     having = answer["aggregations"]["having"]["buckets"]
     groups: list[dict[str, Any]] = []
     should: list[dict[str, Any]] = []
-    for group in term_groups(query):
+    for group in asked(query):
         field = words if group.is_word else parts
         counts = {term: having[_name(group.is_word, term)]["doc_count"] for term in group.terms}
         weights = {

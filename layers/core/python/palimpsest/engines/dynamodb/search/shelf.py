@@ -35,7 +35,7 @@ from palimpsest.engines.dynamodb.table import BATCH_GET, BATCH_WRITE, Item, Tabl
 from palimpsest.errors import CommitLost, Unavailable
 from palimpsest.memory.filters import MemoryFilter
 from palimpsest.search.ports import Hit
-from palimpsest.text.analyser import QueryTerms, term_groups
+from palimpsest.text.analyser import QueryTerms, asked
 from palimpsest.text.bm25 import scored
 
 CATALOG, TAIL, SEGMENT, VERSION = "z", "t#", "s#", "d#"
@@ -111,7 +111,7 @@ class Shelf:
         return self._read(())[0]
 
     def by_words(self, query: QueryTerms, *, where: MemoryFilter, k: int) -> tuple[Hit, ...]:
-        groups = list(term_groups(query))
+        groups = list(asked(query))
         every, having = self._read(stored_terms(groups))
         scores = scored(matches(groups, having, every))
         best = sorted(scores, key=lambda number: (-scores[number], every.keys[number]))
