@@ -14,7 +14,8 @@ QUIET_SECONDS = 180
 @dataclass(slots=True)
 class Verdict:
     """The result of a storm. Times are seconds after its end: `quiet_after` until the work was
-    done, `empty_after` until also the messages of killed functions were gone.
+    done, `empty_after` until also the messages of killed functions were gone. `unfinished` is the
+    work that was left after `QUIET_SECONDS`.
     """
 
     acknowledged: int = 0
