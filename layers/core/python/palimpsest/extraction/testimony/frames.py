@@ -31,6 +31,7 @@ from palimpsest.text.sought import Sought
 LONGEST_JOKE = 600
 LONGEST_NOTICE = 80  # characters, in which a message takes a joke back
 WORDS_OF_A_JOKE = 3
+LONGEST_SUBJECT = 12  # characters before a verb of supposing
 
 
 def frames(text: str) -> Iterator[Mark]:
@@ -124,7 +125,8 @@ def _fiction(text: str) -> Iterator[Mark]:
     while match := anywhere("fiction").search(text, place):
         start = _order_start(text, match.start())
         end = sentence_end(text, match.end() - 1)
-        if anywhere("speaks_as").search(text, match.start(), end) or ":" in text[start:end]:
+        order = text[match.start() : end]
+        if ":" in order or anywhere("speaks_as").search(text, match.start(), end):
             end = return_of_the_speaker(text, end, paragraph_end(text, end))
         yield max(start, place), end, "fiction"
         place = max(match.end(), end)
@@ -150,11 +152,31 @@ def _supposed(text: str) -> Iterator[Mark]:
     """
     place = 0
     while match := anywhere("suppose").search(text, place):
+        place = match.end()
+        if _is_aside(text, match):
+            continue
         limit = paragraph_end(text, match.end())
         again = _TRUE_AGAIN.search(text, match.end(), limit)
         end = return_of_the_speaker(text, match.end(), again.start() if again else limit)
         place = max(match.end(), end)
         yield match.start(), place, "hypothetical"
+
+
+_SUPPOSED = re.compile(r"[,;:\s]*[\"“„«'‘(]?\w")
+_SUPPOSES = re.compile(
+    r"\b(?:i|we|they|he|she|(?<!can )(?<!could )you|ich|wir|er|sie|je|tu|il|elle|on|nous|yo) $",
+    re.IGNORECASE,
+)
+
+
+def _is_aside(text: str, match: re.Match[str]) -> bool:
+    """Return whether a verb of supposing opens no supposition, because nothing follows it or
+    somebody is its subject: "Ha, imagine.", "the same again, I suppose".
+    """
+    if not match[0].isalpha():
+        return False
+    lead = text[max(0, match.start() - LONGEST_SUBJECT) : match.start()]
+    return _SUPPOSED.match(text, match.end()) is None or _SUPPOSES.search(lead) is not None
 
 
 def _jests(text: str) -> Iterator[Mark]:

@@ -48,9 +48,7 @@ _REQUEST = Phrases(
 )
 _WORK = Phrases(("work", "work_on_it"), before=_NOT_BY_SPEAKER, after=r"(?!\w)[^\n:]{0,80}$")
 _FIRST_LINE = re.compile(r"\s*+(?P<head>[^\n]{4,240}?[?:.!…]?)[ \t]*+\n\s*+(?=\S)")
-_LABELLED = Sought(
-    r"(?:^|(?<=[.!?] ))[ \t*#-]*(?P<label>[^\n:.!?\"“„«]{2,60}?)\**[ ]?:[ ]+(?=\S)", re.MULTILINE
-)
+_LABELLED = Sought(r"^[ \t*#-]*(?P<label>[^\n:.!?\"“„«]{2,60}?)\**[ ]?:[ ]+(?=\S)", re.MULTILINE)
 
 
 def announced(text: str) -> Iterator[Mark]:
@@ -78,6 +76,8 @@ def _of_request(text: str, match: re.Match[str]) -> Mark | None:
     names_it = any(anywhere(name).search(about) for name in ("this", "sources"))
     if _is_of_own_things(match, names_it=names_it) or anywhere("deferred").search(about):
         return None
+    if match["quote"] is not None and text[match.end() - 1].isalnum():
+        return None  # the request itself stands in the quotation that ends here
     start = after_blanks(text, match.end())
     if match["quote"] is not None or match["colon"]:
         end = quotation_end(text, start)
@@ -204,7 +204,7 @@ def _names_the_text(last: str, work: re.Match[str], *, is_line: bool) -> bool:
     """Return whether a request under a text is about that text, because it names the text or names
     nothing.
     """
-    if anywhere("it").search(last, work.start()):
+    if work["work_on_it"] or anywhere("it").search(last, work.end("work")):
         return True
     return is_line and bool(work["work"]) and _is_bare(last[work.end("work") :])
 
