@@ -181,7 +181,9 @@ def _is_aside(text: str, match: re.Match[str]) -> bool:
 
 def _jests(text: str) -> Iterator[Mark]:
     """Yield jokes that are taken back. These are the words before "just kidding" in its sentence,
-    or in its line if "just kidding" begins a sentence.
+    or in its line if "just kidding" begins a sentence. If a pronoun after it stands for what the
+    joke was about, the words that name this are the speaker's own: "My cat is called Stalin, nah
+    jk, she's called Pepper".
     """
     place = 0
     while match := anywhere("jest").search(text, place):
@@ -194,9 +196,16 @@ def _jests(text: str) -> Iterator[Mark]:
         before = max(line, start - LONGEST_JOKE) if is_alone else start
         if is_alone and not text[before:start].strip():
             before = sentence_start(text, max(0, start - 2))
+        about = _OWN_THING.match(text, before)
+        if about and about.end() < match.start() and _PRONOUN.match(text, match.end()):
+            before = about.end()
         yield before, match.end(), "jest"
 
 
+_OWN_THING = re.compile(
+    r"\s*(?:my|our|mein\w*|unser\w*|mon|ma|mes|notre|mi|mis|nuestr\w+) \w+", re.IGNORECASE
+)
+_PRONOUN = re.compile(r"[\s,;.!–—-]*(?:she|he|it|they|sie|er|es|elle|il|ella|él)\b", re.IGNORECASE)
 _DENIES = re.compile(r"(?:\b(?:no|not|never|nicht|pas|sans|ne|nunca|kein\w*)|n['’]t)\W+"
                      r"(?:\w+\W+)?$",
                      re.IGNORECASE)  # fmt: skip
