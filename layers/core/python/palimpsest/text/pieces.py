@@ -46,8 +46,8 @@ class _UnknownFormError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Alternatives, each a sequence of parts. A piece ends at the border of a repeated group, because
-    the number of repetitions is unknown.
+    """Alternatives, each a sequence of parts. A piece ends at the border of a repeated group,
+    because the number of repetitions is unknown.
     """
 
     branches: Sequence[Sequence[_Part]]

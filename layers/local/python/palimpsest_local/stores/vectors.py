@@ -87,8 +87,8 @@ class LocalVectors:
 
 
 class LocalBlobs:
-    """Implements `Blobs` with a dictionary. Safe for many threads. A test can let it crash before or
-    after each write.
+    """Implements `Blobs` with a dictionary. Safe for many threads. A test can let it crash before
+    or after each write.
     """
 
     def __init__(self, state: State | None = None) -> None:

@@ -54,8 +54,8 @@ class ForgetDrawn:
             self.memories.commit(scope, commit)
 
     def _ends_of_others(self, scope: UserScope, gone: Collection[str]) -> set[str]:
-        """Return the entities at the ends of the user's relationships. The relationships whose topics
-        are in `gone` do not count.
+        """Return the entities at the ends of the user's relationships, without relationships whose
+        topics are in `gone`.
         """
         return {
             end
