@@ -106,7 +106,7 @@ def test_an_end_beside_the_new_value_is_the_new_value() -> None:
     ("before", "new"),
     [
         ("I'm single.", "I've got a boyfriend now, his name is Luca."),
-        ("I'm engaged to Marco.", "Marco and I got married!"),
+        ("I'm looking for a job.", "I found a job at Bosch!"),
     ],
 )
 def test_the_state_that_ends_another_is_known(before: str, new: str) -> None:
