@@ -127,9 +127,8 @@ def main() -> None:
         every: list[Table] = []
         for name in names:
             tables = list(_measured(name, run.benchmarks[name]))
-            if goes_into_results(
-                options
-            ):  # at once: a benchmark that fails costs none of those before it
+            if goes_into_results(options):
+                # at once: a benchmark that fails costs none of those before it
                 report.amend(where, tables)
             every += tables
     if not goes_into_results(options):

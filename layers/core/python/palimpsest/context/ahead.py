@@ -72,6 +72,7 @@ class ReadAhead:
 
 def conversation_of(scope: SessionScope, head: Head, config: Strategy) -> Conversation:
     """Return the session in the form that its blocks read."""
+    # No provider caches a context as short as the others, so these need not stay the same.
     is_frozen = head.is_cacheable and config.keeps_window
     frozen_at = (head.frozen_at or None) if is_frozen else None
     shows = kept_of(scope, head, config).has if config.memory_as == "split" else None

@@ -48,6 +48,7 @@ class BlockReader:
             if self._is_wanted(block.type, session, newest)
         ]
         tasks: dict[BlockType, parallel.Task[Any]] = {}
+        # The vector block is last, because it gets the task that reads the records (docs/adr/0126).
         for block in sorted(wanted, key=lambda block: block == "vector"):
             read = partial(self._read, block, session, newest, records=tasks.get("extractive"))
             tasks[block] = parallel.begin(read, until=until)
@@ -56,6 +57,7 @@ class BlockReader:
     def _is_wanted(self, block: BlockType, session: Conversation, newest: str | None) -> bool:
         if block == "vector" and newest is None:
             return False
+        # A default block that this service lacks is no failure (docs/adr/0020).
         return session.config.names_blocks or getattr(self, block) is not None
 
     def _read(
