@@ -37,11 +37,8 @@ from benchmarks.retrieval.scores import scored
 from tests.contract.tables import search_table
 
 SIZES, QUICK_SIZES = (100, 1_000, 10_000), (100, 1_000)
-FOREIGNERS = {
-    "embedded": 100_000,
-    "dynamodb": 5_000,
-    "opensearch": 20_000,
-}  # what is filled within a few minutes
+# what is filled within a few minutes
+FOREIGNERS = {"embedded": 100_000, "dynamodb": 5_000, "opensearch": 20_000}
 QUICK_FOREIGNERS, FOREIGN_USERS = 5_000, 100
 RECORDS_AT_ONCE = 80  # in one transaction
 WRITTEN_AT_ONCE = 500

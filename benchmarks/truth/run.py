@@ -25,6 +25,7 @@ from benchmarks.truth.form import (
     ANYBODY,
     BY_ANOTHER,
     CHANGES,
+    IN_FREE_WORDS,
     LATER,
     ORDINARY,
     OURS,
@@ -232,7 +233,7 @@ def tables() -> list[Table]:
     named = {"our cases": [OURS], "in other voices": [VOICES]}
     later = {
         f"written later, {folder.name}": [folder]
-        for folder in (*LATER, *CHANGES, *BY_ANOTHER, *UNREAD)
+        for folder in (*LATER, *CHANGES, *BY_ANOTHER, *IN_FREE_WORDS, *UNREAD)
     }
     alone = [
         table(outcomes(all_of(folders), believed_in_process), name=name)

@@ -245,9 +245,8 @@ class Heard:
             self._learn(part)
         if newest and (self._unanswered is None or list(newest) != list(self._unanswered[0])):
             self._unanswered = newest, uuid.uuid4().hex
-        if (
-            self._unanswered is not None
-        ):  # a loop that repeats itself uses the same key, so it is stored once
+        if self._unanswered is not None:
+            # a loop that repeats itself uses the same key, so it is stored once
             unanswered, key = self._unanswered
             turn = yield from self._calls.say(*unanswered, key=key, format=form)
             self._learn(unanswered)

@@ -83,6 +83,7 @@ def conversation_of(
     """Return the session in the form that its blocks read. `memory` is the state of the user's
     memory if it is known.
     """
+    # No provider caches a context as short as the others, so these need not stay the same.
     is_frozen = head.is_cacheable and config.keeps_window
     frozen_at = (head.frozen_at or None) if is_frozen else None
     shows = kept_of(scope, head, config).has if config.memory_as == "split" else None

@@ -120,7 +120,7 @@ class ReadContext:
         begun = None if ahead is None or at is not None else ahead.begun
         for _ in range(SNAPSHOT_TRIES):
             known = None if begun is None or head is None else self._known(begun, head)
-            begun = None  # what is read again, is read anew
+            begun = None  # a second try reads the blocks itself
             plan = self._plan(
                 scope, known, given=given, newest=newest, max_tokens=max_tokens, model=model, at=at
             )
@@ -282,6 +282,7 @@ class ReadContext:
             head = counted(head, shown, last_user_seq=last_user_seq, is_whole=is_whole)
         else:
             shown = newest(stored, budget=plan.budget, last_user_seq=head.last_user_seq)
+        # The newest turn was too long to be read whole, but a context always has its user message.
         if shown and first <= head.last_user_seq < shown[0].seq:
             shown = (*self.sessions.messages_at(plan.scope, [head.last_user_seq]), *shown)
         if head.pins and keeps:

@@ -108,9 +108,8 @@ class ExtractChunk:
         if job.state != "done" and not self._step(job):
             self(notice)  # its turn came in the meantime
             return
-        if (
-            job.state == "done"
-        ):  # delivered again: the first delivery may have ended right after its commit
+        if job.state == "done":
+            # delivered again: the first delivery may have ended right after its commit
             self.steps.forget_passed(job)
         self.request.arm_next(session_of(job))
 

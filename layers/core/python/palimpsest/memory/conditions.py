@@ -80,10 +80,8 @@ class Condition:
         after = f"{here}\x00"
         bounds = {"gt": (after, ""), "gte": (here, ""), "lt": ("", here), "lte": ("", after)}
         low, high = bounds[self.operator]
-        return (
-            low or f"{self.path}={kind}",
-            high or f"{self.path}={kind}g",
-        )  # a place ends in hexadecimal digits
+        # a place ends in hexadecimal digits
+        return (low or f"{self.path}={kind}", high or f"{self.path}={kind}g")
 
 
 def conditions(metadata: Mapping[str, Any]) -> Iterator[Condition]:

@@ -107,12 +107,10 @@ class Record:
     method: Method = "given"
     prompt_hash: str | None = None
     rank: int = 0  # place among the statements of the same message or call
-    also: tuple[
-        str, ...
-    ] = ()  # up to MAX_ALSO other sessions with the same statement, if the record has no topic
-    draws: tuple[
-        str, ...
-    ] = ()  # topics of relationships that were drawn from it, or from its topic before
+    # up to MAX_ALSO other sessions with the same statement, if the record has no topic
+    also: tuple[str, ...] = ()
+    # topics of relationships that were drawn from it, or from its topic before
+    draws: tuple[str, ...] = ()
     # ISO 8601: the first day of the time when it happens; the last day of the time when it is due
     occurs_at: str | None = None
     due_at: str | None = None

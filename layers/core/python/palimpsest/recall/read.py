@@ -173,6 +173,7 @@ class _RecordReader:
             lambda topic: self.memories.versions(run.scope, topic), list(pointers)
         )
         for (topic, pointer), versions in zip(pointers.items(), chains, strict=True):
+            # A topic with neither has lost its newest version by a deletion.
             retracted = None if pointer.record or pointer.ended else pointer.order[0]
             version = as_of(
                 versions, moment=run.moment, known_at=run.request.known_at, retracted=retracted
@@ -338,6 +339,8 @@ def _of_session(
     messages, head = part.messages, part.head
     if head is None or head.is_gone(seconds(run.now)):
         return ReadResult(dropped=dict.fromkeys(keys.values(), "missing"))
+    # The index follows the tables later. Meanwhile another user may have begun a session of this
+    # id.
     if head.user != run.scope.user:
         return ReadResult(dropped=dict.fromkeys(keys.values(), "foreign"))
     read = ReadResult()
@@ -347,6 +350,7 @@ def _of_session(
             read.dropped[key] = "missing"
         elif (reason := _reason_against_message(message, head, run, session=session)) is not None:
             read.dropped[key] = reason
+        # The same question, asked before, resembles this one most and answers nothing.
         elif message.role == "user" and run.seen.asks(text):
             read.dropped[key] = "question"
         else:

@@ -120,9 +120,8 @@ class Reindex:
         if unwritten:
             raise Unavailable("A page could not be indexed; try again.")
         if left and self.embed.embedder is not None:
-            self.embed.embedder.embed(
-                [HARMLESS]
-            )  # if this succeeds, the model refused those texts; otherwise it fails here too
+            # if this succeeds, the model refused those texts; otherwise it fails here too
+            self.embed.embedder.embed([HARMLESS])
         done = len(changes) - len(left)
         return replace(state, indexed=state.indexed + done, left_out=state.left_out + len(left))
 

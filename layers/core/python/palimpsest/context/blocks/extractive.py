@@ -198,10 +198,13 @@ class CurrentRecords:
         is_same = cached is not None and cached.user == user
         if cached is not None and is_same and (cached.is_settled or now < cached.read_at + LAG):
             return cached.ranking
+        # At version 0 nothing was ever stored for the user.
         ranking = self._read(scope) if user.version else RecordRanking((), is_whole=True)
         changed = changed_grounds(self._memories, scope, ranking.records)
         outdated = self._outdated(scope, ranking, cached)
         ranking = replace(ranking, changed=changed, outdated=outdated)
+        # The lists follow the table a moment later. If a second reading finds the same version,
+        # they have caught up.
         with self._lock:
             self._cache[scope] = _Cached(user, ranking, now, is_settled=is_same, outdated=outdated)
         return ranking

@@ -240,9 +240,8 @@ def connected(region: str | None, endpoint: str | None) -> Any:
 @cache
 def _client(region: str | None, endpoint: str | None) -> Any:
     session = get_session()
-    if (
-        session.get_credentials() is None
-    ):  # a client without credentials would never look for them again
+    if session.get_credentials() is None:
+        # a client without credentials would never look for them again
         raise NoCredentialsError
     config = Config(
         connect_timeout=CONNECT_SECONDS,

@@ -168,7 +168,7 @@ def _record_body(record: Record) -> dict[str, str]:
     values = {name: getattr(record, name) for name in _DEFAULTS if name not in _APART | {"source"}}
     changed = {name: value for name, value in values.items() if value != _DEFAULTS[name]}
     if record.data is not None:
-        changed["data"] = [record.data]  # a body leaves out what is empty
+        changed["data"] = [record.data]  # a list, because a body leaves out empty values
     return body(**changed, source=_source_values(record.source))
 
 
