@@ -14,7 +14,7 @@ from palimpsest.conversations.configuration import Strategy, parsed
 from palimpsest.conversations.message import Chat, text_of
 from palimpsest.conversations.ports import Opened
 from palimpsest.conversations.session import Head, Settings
-from palimpsest.memory.ports import UserState
+from palimpsest.memory.record import UserState
 from palimpsest.scope import SessionScope
 
 

@@ -29,7 +29,7 @@ from palimpsest.conversations.shortened import within
 from palimpsest.conversations.weight import weighed_in
 from palimpsest.conversations.window.fit import Fitted, Material, fit, newest, newest_turn
 from palimpsest.errors import Unavailable
-from palimpsest.memory.ports import UserState
+from palimpsest.memory.record import UserState
 from palimpsest.models.catalogue import budget_of
 from palimpsest.models.ports import TokenCounter
 from palimpsest.scope import SessionScope

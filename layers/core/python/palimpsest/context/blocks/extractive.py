@@ -32,9 +32,9 @@ from palimpsest.context.blocks.ranking import RecordRanking
 from palimpsest.context.stable import changes_room
 from palimpsest.conversations.blocks import ExtractiveBlock
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
-from palimpsest.memory.ports import Memories, Pointer, UserState
+from palimpsest.memory.ports import Memories, Pointer
 from palimpsest.memory.preferences import newest as newest_preferences
-from palimpsest.memory.record import Record
+from palimpsest.memory.record import Record, UserState
 from palimpsest.memory.resting import changed_grounds
 from palimpsest.models.ports import ChatModel
 from palimpsest.prompts import files as prompts

@@ -9,8 +9,7 @@ from typing import Literal, Protocol, TypeVar
 from palimpsest.conversations.blocks import BlockType
 from palimpsest.conversations.configuration import Strategy
 from palimpsest.errors import ReadOnlyBlock
-from palimpsest.memory.ports import UserState
-from palimpsest.memory.record import RecordType, Source
+from palimpsest.memory.record import RecordType, Source, UserState
 from palimpsest.profile.kinds import SectionKind
 from palimpsest.scope import SessionScope, UserScope
 
