@@ -61,7 +61,7 @@ class BlockReader:
     def _is_wanted(self, block: BlockType, session: Conversation, newest: str | None) -> bool:
         if block == "vector" and newest is None:
             return False
-        # A default block that this service lacks is no failure (docs/adr/0020).
+        # A service may lack a default block without a failure (docs/adr/0020).
         return session.config.names_blocks or getattr(self, block) is not None
 
     def _read(
