@@ -80,6 +80,11 @@ def test_a_statement_of_a_topic_that_has_a_value_concerns_nothing_else() -> None
     assert related(new, [*others, known("Boss: Jo", topic="boss")], may_repeat=True) is None
 
 
+def test_only_another_introduction_changes_a_name() -> None:
+    new = Statement("fact", "I'm in York now.")
+    assert related(new, [known("I'm Paula.", topic="name")], may_repeat=True) is None
+
+
 def test_what_one_message_says_leaves_what_it_says_besides() -> None:
     of_one = Source(session="s", seqs=(1,))
     new = Statement("fact", NEW_VET, source=of_one)

@@ -15,6 +15,7 @@ from palimpsest.memory.meaning.reading import is_meant_by, naming
 from palimpsest.memory.meaning.relation import Likely, learned
 from palimpsest.memory.meaning.signs import Said
 from palimpsest.memory.meaning.slots import is_of_one_slot
+from palimpsest.memory.names import INTRODUCED
 from palimpsest.memory.record import Record
 from palimpsest.memory.statements import Statement
 from palimpsest.text.analyser import words
@@ -114,6 +115,7 @@ def compared(new: Statement, known: Sequence[Record]) -> Iterable[int]:
         place
         for place, record in enumerate(known)
         if record.type in READ
+        and record.topic_key not in INTRODUCED  # only another introduction changes a name
         and record.speaker == new.speaker
         and not _is_of_one_message(new, record)
     ]

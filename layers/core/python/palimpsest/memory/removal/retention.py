@@ -118,7 +118,7 @@ class RetainPages:
         self.steps.end(job, _counts(place))
 
     def _wanted(self, scope: Scope, place: RetainPayload) -> TenantSettings | None:
-        """Return the tenant's settings, or None if their retention has changed again."""
+        """Return the tenant's settings, or None if a later change has replaced this job's."""
         settings = self.tenants.settings(scope)
         return settings if settings.change == place.change else None
 
