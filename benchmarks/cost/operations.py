@@ -52,9 +52,8 @@ COLUMNS = (
     "US$",
 )
 WITHOUT = (
-    "No key for a model: summaries in the conversation's own sentences, memories by patterns; "
-    "vectors, and the order of"
-    " what is recalled, by the built-in models."
+    "Without a key for a model: summaries in the conversation's own sentences, memories by patterns; "
+    "vectors and the order of results by the built-in models."
 )
 WITH_MODEL = (
     f"{MODEL} and {OPENAI.model}. Tokens in are counted in the requests that a stand-in for the "

@@ -235,7 +235,7 @@ class Heard:
         )
 
     def turn(self, messages: Sequence[Message], form: str) -> Steps[Turn]:
-        """Store the new ones of the messages, and return the model's next input."""
+        """Store the messages that are new, and return the model's next input."""
         if not self._has_looked:
             yield from self._look_back()
         new = self._new(messages)

@@ -12,7 +12,7 @@ from typing import Any
 
 from palimpsest import parallel
 from palimpsest.clock import Clock, seconds
-from palimpsest.context.ahead import Begun, ReadAhead, conversation_of, kept_of
+from palimpsest.context.ahead import Begun, ReadAhead, conversation_of, kept_of, memory_of
 from palimpsest.context.at import counted, head_after, read_back
 from palimpsest.context.blocks.ports import Conversation
 from palimpsest.context.blocks.reader import BlockReader, BlockReads
@@ -29,6 +29,7 @@ from palimpsest.conversations.shortened import within
 from palimpsest.conversations.weight import weighed_in
 from palimpsest.conversations.window.fit import Fitted, Material, fit, newest, newest_turn
 from palimpsest.errors import Unavailable
+from palimpsest.memory.record import UserState
 from palimpsest.models.catalogue import budget_of
 from palimpsest.models.ports import TokenCounter
 from palimpsest.scope import SessionScope
@@ -56,6 +57,7 @@ class _Plan:
     newest: Chat | None
     at: int | None
     begun: Begun | None = None
+    memory: UserState | None = None
 
     @property
     def system_tokens(self) -> int | None:
@@ -66,7 +68,7 @@ class _Plan:
 
     @property
     def conversation(self) -> Conversation:
-        return conversation_of(self.scope, self.head, self.config)
+        return conversation_of(self.scope, self.head, self.config, memory=self.memory)
 
     @property
     def kept(self) -> Kept:
@@ -149,9 +151,12 @@ class ReadContext:
         at: int | None,
     ) -> _Plan:
         if known is None:
-            head, settings = live(self.sessions.open(scope, settings=True), now=self.clock.now())
+            opened = self.sessions.open(scope, settings=True)
+            head, settings = live(opened, now=self.clock.now())
+            memory = memory_of(opened)
         else:
             head, settings = known.head, known.begun.settings
+            memory = None
         begun = None if known is None else known.begun
         config = parsed(dict(settings.memory))
         return _Plan(
@@ -167,6 +172,7 @@ class ReadContext:
             newest=given or newest,
             at=at,
             begun=begun,
+            memory=memory,
         )
 
     def _read(self, plan: _Plan) -> SessionContext | None:

@@ -277,7 +277,7 @@ def _draft(statement: Statement) -> Record:
 def _corrects(
     finding: Finding, statement: Statement, rank: int, chunk: Chunk, state: _Known
 ) -> bool:
-    """Return whether the statement corrects another one. If so, the other one is corrected."""
+    """Correct the earlier statement that this one corrects. Return whether there is one."""
     correction = correction_of(unlabelled(finding.content, statement.subject))
     seq = max(finding.seqs)
     if correction is None or (

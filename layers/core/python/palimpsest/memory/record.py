@@ -169,3 +169,13 @@ def said_again(record: Record, by: Record) -> Record:
     return replace(
         record, valid_from=by.valid_from, source=by.source, rank=by.rank, created_at=by.created_at
     )
+
+
+@dataclass(frozen=True, slots=True)
+class UserState:
+    """A user's state. `epoch` counts erasures and is never reset. `version` grows with every
+    commit. A result that was cached at another version is out of date.
+    """
+
+    epoch: int = 0
+    version: int = 0

@@ -31,8 +31,8 @@ HARMLESS = "hello"
 
 @dataclass(frozen=True, slots=True)
 class Reindex:
-    """Rebuilds the index step by step. `index` and `embed` belong to the space of the new index. It
-    differs from the space of the index that is read if the embedding model changes.
+    """Rebuilds the index step by step. `index` and `embed` have the vector space of the new index.
+    After a change of the embedding model, searches still read an index of another space.
     """
 
     owners: Owners

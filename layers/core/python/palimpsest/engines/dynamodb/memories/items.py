@@ -20,8 +20,8 @@ from palimpsest.engines.dynamodb.sessions.items import (
 from palimpsest.engines.places import record_listed_as
 from palimpsest.memory.burials import Burial
 from palimpsest.memory.expiry import Walk
-from palimpsest.memory.ports import ChunkLine, Pointer, Progress, Reminder, Tombstone, UserState
-from palimpsest.memory.record import GRAPH, Order, Record, RecordType, Source
+from palimpsest.memory.ports import ChunkLine, Pointer, Progress, Reminder, Tombstone
+from palimpsest.memory.record import GRAPH, Order, Record, RecordType, Source, UserState
 from palimpsest.scope import UserScope
 
 USER = "user"

@@ -36,9 +36,8 @@ from palimpsest.memory.ports import (
     Progress,
     RecordPage,
     Tombstone,
-    UserState,
 )
-from palimpsest.memory.record import Record, RecordType
+from palimpsest.memory.record import Record, RecordType, UserState
 from palimpsest.scope import Scope, UserScope
 
 READ_AT_ONCE = BATCH_GET - 1  # records in one batch, with the user's item
