@@ -216,7 +216,11 @@ def _jests(text: str) -> Iterator[Mark]:
         yield before, _jest_end(text, match.end()), "jest"
 
 
-_OBJECT = re.compile(r"(?: [^\W\d_][\w'’-]*){1,10}(?=[.!?…]|\n|$)")
+_OBJECT = re.compile(
+    r" (?:about|with|regarding|über|wegen|mit|bei|sur|avec|à propos|sobre|con|acerca)"
+    r"(?: [^\W\d_][\w'’-]*){1,10}(?=[.!?…]|\n|$)",
+    re.IGNORECASE,
+)
 
 
 def _jest_end(text: str, place: int) -> int:
