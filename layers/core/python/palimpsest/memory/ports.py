@@ -8,9 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from palimpsest.clock import day_of
 from palimpsest.idempotency import KeyedCall
 from palimpsest.jobs.job import Job
 from palimpsest.memory.burials import Burial
+from palimpsest.memory.ended_on import begin_of, shown
 from palimpsest.memory.expiry import Walk, first_expiry
 from palimpsest.memory.record import Order, Record, RecordType, Source
 from palimpsest.scope import SessionScope, UserScope
@@ -34,7 +36,8 @@ class Pointer:
     `was` is the current record as it was read. `version` is the pointer's version as it was read,
     or 0 if there is no pointer yet. `ended` is the record that was current until the user said that
     it is no longer true. It is None if that record was deleted since, or if the topic has a current
-    record.
+    record. `ended_on` is the time at which it ended, if the user named one: a day, week, month or
+    year in ISO 8601 ("2026-05-27", "2026-W22", "2026-05", "2026").
     """
 
     topic_key: str
@@ -43,13 +46,33 @@ class Pointer:
     version: int = 0
     was: str | None = field(default=None, compare=False)
     ended: str | None = None
+    ended_on: str | None = None
 
     @property
     def ended_at(self) -> int | None:
         """Return when the topic's value ended, in epoch milliseconds, or None if `ended` is
-        None.
+        None. This is the beginning of the time that the user named, or else the time at which the
+        user said it.
         """
-        return None if self.ended is None else self.order[0]
+        if self.ended is None:
+            return None
+        return self.order[0] if self.ended_on is None else begin_of(self.ended_on)
+
+    @property
+    def ended_day(self) -> str | None:
+        """Return when the topic's value ended, as a line shows it: "2026-05-27", "2026-05". Return
+        None if `ended` is None.
+        """
+        if self.ended is None:
+            return None
+        return day_of(self.order[0]) if self.ended_on is None else shown(self.ended_on)
+
+    @property
+    def retracted_at(self) -> int | None:
+        """Return when the topic's value ended or was deleted, in epoch milliseconds, or None if the
+        topic has a current record.
+        """
+        return None if self.record else self.ended_at or self.order[0]
 
     @property
     def last(self) -> str | None:
