@@ -1,9 +1,9 @@
 """Runs the benchmarks, or some of them, and prints their results. With --write it also writes them
 into benchmarks/results.md.
 
-python -m benchmarks [append context peers race tenant fresh sizes retrieval friends assistants memory crowd
-tables index service cost idle truth prompt summaries] [--write] [--quick] [--set PATH] [--beside
-COMMIT]
+python -m benchmarks [append context peers race tenant fresh sizes retrieval friends assistants messages
+helpers memory crowd tables index service cost idle truth prompt summaries] [--write] [--quick]
+[--set PATH] [--beside COMMIT]
 """
 
 import argparse
@@ -39,6 +39,8 @@ from benchmarks.retrieval import quality as retrieval
 from benchmarks.retrieval.labelled.dataset import (
     ASSISTANTS,
     FRIENDS,
+    HELPERS,
+    MESSAGES,
     Dataset,
     UnusableDataset,
     load,
@@ -74,6 +76,8 @@ class Run:
             "retrieval": lambda: retrieval.tables(dataset, endpoint=endpoint),
             "friends": lambda: retrieval.tables(load(FRIENDS), endpoint=endpoint),
             "assistants": lambda: retrieval.tables(load(ASSISTANTS), endpoint=endpoint),
+            "messages": lambda: retrieval.tables(load(MESSAGES), endpoint=endpoint),
+            "helpers": lambda: retrieval.tables(load(HELPERS), endpoint=endpoint),
             "memory": lambda: retrieval_growth.growth(dataset, endpoint=endpoint, quick=quick),
             "crowd": lambda: retrieval_growth.crowd(dataset, endpoint=endpoint, quick=quick),
             "tables": lambda: [retrieval_growth.in_tables(dataset, endpoint=endpoint, quick=quick)],
@@ -123,9 +127,8 @@ def main() -> None:
         every: list[Table] = []
         for name in names:
             tables = list(_measured(name, run.benchmarks[name]))
-            if goes_into_results(
-                options
-            ):  # at once: a benchmark that fails costs none of those before it
+            if goes_into_results(options):
+                # at once: a benchmark that fails costs none of those before it
                 report.amend(where, tables)
             every += tables
     if not goes_into_results(options):

@@ -102,7 +102,7 @@ class Service:
         assert answer["memories"], "a recall that finds nothing runs through less"
 
     def _work_untraced(self) -> None:
-        """Do the work in the queues without tracing it, because it is no part of the call."""
+        """Do the work in the queues without tracing it, because the call does not wait for it."""
         noted = sys.getprofile()
         sys.setprofile(None)
         self.work()

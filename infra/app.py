@@ -14,10 +14,8 @@ from infra.config import LOCAL, STAGES
 if TYPE_CHECKING:
     from aws_cdk import App
 
-METADATA = {
-    "aws:cdk:enable-asset-metadata": True,
-    "aws:cdk:enable-path-metadata": True,
-}  # `sam local` needs both
+# `sam local` needs both
+METADATA = {"aws:cdk:enable-asset-metadata": True, "aws:cdk:enable-path-metadata": True}
 
 
 def use_bundled_node() -> None:

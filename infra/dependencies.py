@@ -22,9 +22,8 @@ SHIPPED = tuple(
     paths.LAYERS / name / "requirements.txt"
     for name in ("runtime", "models", "builtin", "graph", "tokens", "client")
 )
-ALL = tuple(
-    paths.PROJECT / f"requirements-{name}.txt" for name in ("dev", "local")
-)  # dev holds what is shipped, too
+# dev holds what is shipped, too
+ALL = tuple(paths.PROJECT / f"requirements-{name}.txt" for name in ("dev", "local"))
 BILL = paths.BUILD / "sbom.cdx.json"
 PATIENCE = 120  # seconds for one lock file
 LOCKED = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?==(\S+)((?:.*\\\n)+.*)", re.MULTILINE)

@@ -85,8 +85,7 @@ class Palimpsest(Stack):
         self._stage = stage
         self._choices = choices
         self._key = self._encryption_key()
-        self._layers = Layers(self, stage=stage)
-        self._tracing = self._layers.traces(choices.traces.layer) if choices.traces.sink else []
+        self._layers = Layers(self, stage=stage, traces=choices.traces)
         self.tables = Tables(self, stage=stage, key=self._key)
         self.contents = Contents(self, stage=stage, key=self._key)
         self.search = Search(self, stage=stage, key=self._key)
@@ -142,9 +141,8 @@ class Palimpsest(Stack):
                 "EMBEDDING_MODEL": embedding.model,
                 "EMBEDDING_DIMENSION": str(embedding.dimension),
                 "CHAT_MODEL": choices.chat_model,
-                "MODELS": ",".join(
-                    dict.fromkeys((choices.chat_model, *choices.models))
-                ),  # models that callers may name
+                # models that callers may name
+                "MODELS": ",".join(dict.fromkeys((choices.chat_model, *choices.models))),
                 "MODELS_FROM": choices.bedrock.models_from,
                 "OPENAI_BASE_URL": choices.openai_base_url,
                 "BEDROCK_REGION": choices.bedrock.region or self.region,
@@ -173,7 +171,7 @@ class Palimpsest(Stack):
         sends_to_itself: bool = False,
     ) -> PythonFunction:
         """Return a function that has those environment variables."""
-        traces, tracing, endpoint = self._choices.traces, self._tracing, ""
+        traces, tracing, endpoint = self._choices.traces, self._layers.traces, ""
         if name in UNTRACED:
             tracing = []
         else:
@@ -327,6 +325,7 @@ class Palimpsest(Stack):
         tables.grant(sweep.role, tables.memories, READS, WRITES, DELETES, indexes=indexes)
         self.contents.grant(sweep.role, READ, ADD, REMOVE, LIST)
         every_minute = events.Schedule.rate(Duration.minutes(1))
+        # The next round does the same work, so a failed round is not repeated.
         target = targets.LambdaFunction(
             sweep.serving, retry_attempts=0, max_event_age=Duration.minutes(1)
         )
@@ -411,6 +410,8 @@ class Palimpsest(Stack):
         for queue in queues.values():
             self.queues.grant_send(queue, dispatch.role)
         self._receive(dispatch, self.queues.events, UNTOLD)
+        # Without an index, new messages are followed for their counts, and memories for events
+        # alone (docs/adr/0036, 0038).
         searched = bool(self.search.url)
         messages = [NEW_MESSAGES, GONE_MESSAGES] if searched else [NEW_MESSAGES]
         changes = [NEW_JOBS, FAILED_JOBS, NEW_COMPACTIONS, *messages]

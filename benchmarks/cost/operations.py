@@ -52,9 +52,8 @@ COLUMNS = (
     "US$",
 )
 WITHOUT = (
-    "No key for a model: summaries in the conversation's own sentences, memories by patterns; "
-    "vectors, and the order of"
-    " what is recalled, by the built-in models."
+    "Without a key for a model: summaries in the conversation's own sentences, memories by patterns; "
+    "vectors and the order of results by the built-in models."
 )
 WITH_MODEL = (
     f"{MODEL} and {OPENAI.model}. Tokens in are counted in the requests that a stand-in for the "
@@ -204,9 +203,8 @@ def _counted(
     """Return the usage of AWS and of the models, for each stage."""
     with tempfile.TemporaryDirectory() as folder, RecordingApi() as server, _local_aws() as aws:
         queues = {name: _queue(aws, name) for name in QUEUES}
-        _boto("ssm", aws).get_parameters(
-            Names=[KEY]
-        )  # a first question loads the store: functions do not wait so long
+        # a first question loads the store: functions do not wait so long
+        _boto("ssm", aws).get_parameters(Names=[KEY])
         if has_model:
             _boto("ssm", aws).put_parameter(Name=KEY, Value="benchmark", Type="SecureString")
         embedding = OPENAI if has_model else BUILTIN

@@ -1,5 +1,5 @@
-"""What a context adds to an append on the local AWS: the calls of a turn, one after the other in
-turns, so that the machine's load meets all of them alike.
+"""Measures what a context adds to an append on the local AWS. The calls of a turn are made in
+turns, so that the machine's load affects all of them alike.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Fifty concurrent writers on one conversation: which messages are acknowledged, which are kept,
-and in what order.
+"""Lets fifty concurrent writers append to one conversation, counts the acknowledged and the kept
+messages, and checks their order.
 """
 
 import json
@@ -113,8 +113,8 @@ def table(place: Place, *, course: Course) -> Table:
             "with every append."
         ),
         (
-            "Kept: of what was acknowledged. In order: writers whose messages stand in the order they "
-            "were acknowledged."
+            "Kept: of the acknowledged messages. In order: writers whose messages have the order of "
+            "their acknowledgements."
         ),
         (
             "Attempts a commit: transactions tried for each append acknowledged; what the others try "

@@ -37,15 +37,12 @@ from benchmarks.retrieval.scores import scored
 from tests.contract.tables import search_table
 
 SIZES, QUICK_SIZES = (100, 1_000, 10_000), (100, 1_000)
-FOREIGNERS = {
-    "embedded": 100_000,
-    "dynamodb": 5_000,
-    "opensearch": 20_000,
-}  # what is filled within a few minutes
+# what is filled within a few minutes
+FOREIGNERS = {"embedded": 100_000, "dynamodb": 5_000, "opensearch": 20_000}
 QUICK_FOREIGNERS, FOREIGN_USERS = 5_000, 100
 RECORDS_AT_ONCE = 80  # in one transaction
 WRITTEN_AT_ONCE = 500
-VECTORS = 1_000  # different ones: they have no meaning, and only their number counts
+VECTORS = 1_000  # different vectors; they mean nothing, because only their number counts
 ROUNDS = 15
 MOST_UNITS, MOST_REQUESTS = 100, 3
 BLOCKS = [{"type": "static"}, {"type": "extractive"}, {"type": "vector"}]
@@ -329,7 +326,7 @@ def in_tables(dataset: Dataset, *, endpoint: str, quick: bool) -> Table:
         "Tables on dynoxide, on the same machine: its own work is in the times, and not in the CPU.",
         f"At most {MOST_UNITS} read units and {MOST_REQUESTS} requests a question are asserted.",
         (
-            "Write units include the packing of what was written before, and each document's own "
+            "Write units include the packing of earlier documents, and each document's own "
             "transaction."
         ),
     )

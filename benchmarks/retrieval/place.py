@@ -237,8 +237,8 @@ class Place:
         ]
 
     def names_by_id(self, user: str, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """Return the labelled set's own names of stored messages, and of those that records come
-        from.
+        """Return the labelled set's own names of stored messages, and of the messages that records
+        come from.
         """
         records = self.memories.records(
             TENANT.user(user), [name for name in ids if name not in self._stored]

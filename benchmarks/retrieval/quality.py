@@ -8,13 +8,15 @@ with tables on a DynamoDB engine.
 from __future__ import annotations
 
 import contextlib
+import json
 import math
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from importlib import resources
 from pathlib import Path
 
 from palimpsest import parallel
@@ -177,13 +179,6 @@ def quality(dataset: Dataset, engines: Mapping[str, Engine]) -> Table:
             whole = scored(dataset, ask)
             by_mode.setdefault(mode, []).append(whole)
             rows.append([f"{mode}, {name}", *_cells(whole)])
-    for half, title in ((0, "chosen on"), (1, "held out")):
-        rows.append(
-            [
-                f"recall, {title}",
-                *_cells(scored(dataset, engines["embedded"].door.recall, half=half)),
-            ]
-        )
     for mode, (first, *others) in by_mode.items():
         assert all(differs(first, other) <= SAME for other in others), (
             f"the indexes differ by {mode}: {by_mode[mode]}"
@@ -220,8 +215,16 @@ def _notes(dataset: Dataset, engines: Mapping[str, Engine]) -> tuple[str, ...]:
     agreement = f"The indexes agree within {SAME} in every measure."
     if "opensearch" not in engines:
         agreement = f"OpenSearch was not measured: {opensearch.missing()}."
-    halves = "The threshold was chosen on the conversations of every other user; those of the others were held out."
-    return size, notes, order, meaning, agreement, halves
+    training = "Nothing of recall was trained or chosen on this set."
+    if dataset.name in _trained_sets():
+        training = "The ranker was trained on this set; `make train` measures it without the set."
+    return size, notes, order, meaning, agreement, training
+
+
+def _trained_sets() -> Collection[str]:
+    """Return the names of the sets that the shipped ranker was trained on."""
+    text = resources.files("palimpsest.recall").joinpath("ranker.json").read_text("utf-8")
+    return frozenset(json.loads(text)["sets"])
 
 
 def _cells(scores: Scores) -> list[Cell]:

@@ -41,28 +41,16 @@ class Scores:
     lost: float
 
 
-def half_of(dataset: Dataset, user: str) -> int:
-    """Return the half of the user. The threshold was chosen with the conversations of half 0, and
-    not with those of half 1. Users alternate, by name.
-    """
-    return dataset.users().index(user) % 2
-
-
-def scored(dataset: Dataset, ask: Ask, *, half: int | None = None) -> Scores:
-    """Ask every question and return the scores. With `half`, ask only questions about the users of
-    that half.
-    """
-    users = {user for user in dataset.users() if half in (None, half_of(dataset, user))}
-    questions = [question for question in dataset.questions if question.user in users]
+def scored(dataset: Dataset, ask: Ask) -> Scores:
+    """Ask every question and return the scores."""
     results_by_question = {
-        question.id: ask(question.user, question.question) for question in questions
+        question.id: ask(question.user, question.question) for question in dataset.questions
     }
-    answerable = [question for question in questions if question.evidence]
-    unanswerable = [question for question in questions if not question.evidence]
+    answerable = [question for question in dataset.questions if question.evidence]
+    unanswerable = [question for question in dataset.questions if not question.evidence]
     changed = [
         (supersession, ask(supersession.user, supersession.question))
         for supersession in dataset.supersessions
-        if supersession.user in users
     ]
     return Scores(
         recall={

@@ -33,6 +33,12 @@ the one before had led to.
 BY_ANOTHER = tuple(OURS / name for name in ("callers", "tenants", "villagers"))
 """Three more of these, by other authors."""
 
+IN_FREE_WORDS = tuple(OURS / name for name in ("potters", "sailors"))
+"""Two sets by authors who did not know the rules. The first is about what changes, the second about
+whose words these are and what may be known. Both were run once before they were read, and then used
+for repairs. No weights are trained on them.
+"""
+
 UNREAD = tuple(OURS / name for name in ("dockers", "bakers", "weavers"))
 """Three sets whose failures nobody has looked at and nothing is trained on. The first is about what
 changes, the second about speakers, material, secrets and deletion, the third about both.

@@ -25,6 +25,7 @@ from benchmarks.truth.form import (
     ANYBODY,
     BY_ANOTHER,
     CHANGES,
+    IN_FREE_WORDS,
     LATER,
     ORDINARY,
     OURS,
@@ -224,15 +225,15 @@ def failing(results: Sequence[Outcome]) -> list[str]:
 
 
 def tables() -> list[Table]:
-    """Return the tables over our own set, over the set of other voices, over ordinary people's, and
-    over the sets that were written later: without a model, and of the kinds that hold whatever a
-    model says, with one that believes all that it reads. The last one counts wrong changes in long
-    talks.
+    """Return the tables over our own set, the set of other voices, the set of ordinary people, and
+    the sets that were written later. All kinds are judged without a model. Kinds that hold whatever
+    a model says are also judged with a model that believes all that it reads. The last table counts
+    wrong changes in long talks.
     """
     named = {"our cases": [OURS], "in other voices": [VOICES]}
     later = {
         f"written later, {folder.name}": [folder]
-        for folder in (*LATER, *CHANGES, *BY_ANOTHER, *UNREAD)
+        for folder in (*LATER, *CHANGES, *BY_ANOTHER, *IN_FREE_WORDS, *UNREAD)
     }
     alone = [
         table(outcomes(all_of(folders), believed_in_process), name=name)

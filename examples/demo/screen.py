@@ -1,6 +1,4 @@
-"""What the demo writes on: a terminal with colours and a pace for a person, plain lines for
-anything else.
-"""
+"""The demo's output: colours and pauses on a terminal, plain lines anywhere else."""
 
 import os
 import shutil
@@ -19,8 +17,8 @@ COLOURS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What a bar shows, in tokens: `summary` of the `tokens` are the summary; at `trigger` old
-    turns are folded.
+    """The contents of a window's bar, in tokens. `summary` of the `tokens` are the summary. At
+    `trigger` tokens, old turns are folded.
     """
 
     tokens: int
@@ -31,7 +29,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """`live`: somebody watches."""
+    """A screen of `columns` characters. `live` is true if a person watches."""
 
     live: bool
     columns: int
@@ -44,14 +42,14 @@ class Screen:
         self.pause(0.6)
 
     def entry(self, title: str, text: str, *, colour: str = "", body: str = "") -> None:
-        """A title in the gutter, and the text beside it, broken where the terminal ends."""
+        """Write a title in the gutter and the text beside it, in lines that fit the terminal."""
         gutter = self.paint(title.ljust(GUTTER - 1), colour) + " "
         for number, part in enumerate(self._broken(text)):
             self.line((" " * GUTTER if number else gutter) + self.paint(part, body))
         self.pause(0.25)
 
     def bar(self, title: str, window: Window, *, before: int, note: str = "") -> None:
-        """The window as a bar; watched, it grows or shrinks from what it held before."""
+        """Draw the window as a bar. On a live screen it grows or shrinks from `before` tokens."""
         full = window.tokens >= window.trigger
         colour = "red" if full else "yellow" if window.tokens > 0.8 * window.trigger else "green"
         label = f" {window.tokens:>3}/{window.budget} tokens  {self.paint(note, colour)}".rstrip()

@@ -1,6 +1,4 @@
-"""The local stack's front door as the demo meets it, in a tenant of its own that leaves nothing
-behind.
-"""
+"""The demo's calls of the local stack, in a tenant of its own that is removed afterwards."""
 
 import http.client
 import json
@@ -16,13 +14,13 @@ from infra.local import commands, endpoint, ministack
 from infra.operate import target
 from infra.operate.api_keys import ApiKeys, key_id
 
-# seconds for what follows by stream and queue: functions may have to start on a busy machine
+# Seconds for work after streams and queues, because functions may start on a busy machine.
 PATIENCE = 240
 WAIT = 20
 
 
 class Service:
-    """The front door. Whatever it refuses ends the demo with its own words."""
+    """The service over HTTP. A refused call ends the demo with the text of the problem."""
 
     def __init__(self, url: str, key: str) -> None:
         place = urlsplit(url)

@@ -8,7 +8,7 @@ from typing import Any
 
 from palimpsest.wiring import cold_start
 
-cold_start.begin()
+cold_start.begin()  # first, because it makes the imports below faster
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 from palimpsest.observability import logger
@@ -18,6 +18,7 @@ from palimpsest.workers.batches import work_batch
 
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+    # An operator's command calls the function without a queue.
     if "Records" not in event:
         return begin()
     return work_batch(event, context, worker=indexing.reindex_worker())
@@ -30,4 +31,4 @@ def begin() -> dict[str, Any]:
     return {"tenant": job.tenant, "job_id": job.id, "is_new": is_new}
 
 
-cold_start.warm(indexing.reindex_worker)
+cold_start.warm(indexing.reindex_worker)  # in init, where a function has a whole processor

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from palimpsest.wiring import cold_start
 
-cold_start.begin()
+cold_start.begin()  # first, because it makes the imports below faster
 
 from palimpsest.api.app import HttpApp
 from palimpsest.api.operations import operations_of
@@ -30,4 +30,4 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     return app(event, context)
 
 
-cold_start.warm(app.warm)
+cold_start.warm(app.warm)  # in init, where a function has a whole processor

@@ -6,7 +6,7 @@ from typing import Any
 
 from palimpsest.wiring import cold_start
 
-cold_start.begin()
+cold_start.begin()  # first, because it makes the imports below faster
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 from palimpsest.observability import logger
@@ -19,4 +19,4 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     return work_batch(event, context, worker=workers.summarize_worker())
 
 
-cold_start.warm(workers.summarize_worker)
+cold_start.warm(workers.summarize_worker)  # in init, where a function has a whole processor

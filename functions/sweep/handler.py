@@ -8,7 +8,7 @@ from typing import Any
 
 from palimpsest.wiring import cold_start
 
-cold_start.begin()
+cold_start.begin()  # first, because it makes the imports below faster
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 from palimpsest.observability import logger
@@ -18,6 +18,8 @@ from palimpsest.workers.batches import work_batch
 
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+    # Removals run here, because a function for them would have the same permissions and code
+    # (docs/adr/0002).
     if "Records" in event:
         return work_batch(event, context, worker=workers.remove_worker())
     looked_at = workers.sweeper()()
@@ -25,4 +27,4 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     return {"looked_at": looked_at}
 
 
-cold_start.warm(workers.remove_worker)
+cold_start.warm(workers.remove_worker)  # in init, where a function has a whole processor

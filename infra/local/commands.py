@@ -132,9 +132,8 @@ def _api_key(place: Target, table: str) -> str:
     keys, last = ApiKeys(place, table), endpoint.read()
     if last is not None and keys.works(last.api_key):
         return last.api_key
-    kept = (
-        None if last is None or keys.knows(last.api_key) else last.api_key
-    )  # unknown after a reset
+    # unknown after a reset
+    kept = None if last is None or keys.knows(last.api_key) else last.api_key
     return keys.create(TENANT, scopes=SCOPES, label="make start", secret=kept)
 
 

@@ -32,14 +32,8 @@ TAGS = [{"Key": "ms-custom-id", "Value": "palimpsest"}]
 """The tag from which the local AWS takes the API's id, which is a part of its address. So the id is
 the same after a reset.
 """
-EPOCH = (
-    1980,
-    1,
-    1,
-    0,
-    0,
-    0,
-)  # the same time for all files, so that the same files make the same archive
+# the same time for all files, so that the same files make the same archive
+EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 CONTEXT = (
@@ -206,9 +200,8 @@ def deploy(assembly: Path, stack: str, *, session: boto3.Session, endpoint: str)
     try:
         change(StackName=stack, TemplateURL=template_url, Capabilities=CAPABILITIES, Tags=TAGS)
     except ClientError as error:
-        if "No updates are to be performed" not in str(
-            error
-        ):  # CloudFormation gives it no code of its own
+        if "No updates are to be performed" not in str(error):
+            # CloudFormation gives it no code of its own
             raise DeploymentFailed(str(error)) from error
     return _await(formation, stack)
 
@@ -281,9 +274,8 @@ def _upload(assembly: Path, stack: str, *, session: boto3.Session, endpoint: str
         )
         if not _head(s3.head_bucket, Bucket=bucket):
             s3.create_bucket(Bucket=bucket)
-        is_template = (
-            source.name == f"{stack}.template.json"
-        )  # its key says nothing of the values of this start
+        # The template has another content at each start, but the same key.
+        is_template = source.name == f"{stack}.template.json"
         if is_template or not _head(s3.head_object, Bucket=bucket, Key=key):
             s3.put_object(Bucket=bucket, Key=key, Body=_content(source, key))
         if is_template:

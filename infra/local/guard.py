@@ -191,9 +191,8 @@ def _without_cors(send: Send) -> Send:
 
 async def _refuse(kind: str, send: Send, reason: str) -> None:
     if kind == "websocket":
-        await send(
-            {"type": "websocket.close", "code": 1008}
-        )  # before acceptance, so the client gets 403
+        # before acceptance, so the client gets 403
+        await send({"type": "websocket.close", "code": 1008})
         return
     body = json.dumps({"__type": "AccessDeniedException", "message": reason}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]

@@ -127,9 +127,8 @@ def start(port: int, *, enforces_roles: bool = True, search: str = "") -> Runnin
                 umask=paths.PRIVATE,
             )
         started = Running(on_its_own(process), port, search)
-        paths.write_private(
-            _process_file(), json.dumps(asdict(started))
-        )  # the address of search has a credential
+        # the address of search has a credential
+        paths.write_private(_process_file(), json.dumps(asdict(started)))
     return started
 
 

@@ -35,10 +35,8 @@ def prepare(*, host: str = HOST) -> None:
     assembly = paths.local_state() / "cdk.out"
     template = json.loads((assembly / f"{place.stack}.template.json").read_text())
     environments = _environments(place, template, host=host)
-    values, copy = (
-        paths.local_state() / "sam.env.json",
-        assembly / "sam.template.json",
-    )  # it names assets beside it
+    # it names assets beside it
+    values, copy = paths.local_state() / "sam.env.json", assembly / "sam.template.json"
     paths.write_private(values, json.dumps(environments, indent=2) + "\n")  # it holds a key
     paths.write_private(copy, json.dumps(declaring(template, environments)))
     print(f"sam local invoke -t {copy} --env-vars {values} \\")

@@ -111,9 +111,8 @@ class Saving:
             for worker in [pooled for pool in pools for pooled in pool]:
                 if worker._proc is not None:  # noqa: SLF001
                     worker._proc.kill()  # noqa: SLF001
-            os._exit(
-                0 if is_saved else 1
-            )  # threads that wait for a function would hold up an orderly end
+            # threads that wait for a function would hold up an orderly end
+            os._exit(0 if is_saved else 1)
 
 
 def _pause(took: float) -> float:

@@ -54,12 +54,15 @@ class Contents(Construct):
             block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
             object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
             enforce_ssl=stage.https_only,
+            # A table can be restored to any second, and then needs the contents of that time
+            # (docs/adr/0027).
             versioned=True,
             lifecycle_rules=[
                 s3.LifecycleRule(
                     id="Removed",
                     noncurrent_version_expiration=Duration.days(RESTORED_DAYS),
                     expired_object_delete_marker=True,
+                    # Parts of an unfinished upload are billed, and no list shows them.
                     abort_incomplete_multipart_upload_after=Duration.days(1),
                 ),
                 *(
@@ -79,6 +82,7 @@ class Contents(Construct):
                 ),
             ],
             removal_policy=removal_policy(stage),
+            # CloudFormation deletes no bucket that has objects.
             auto_delete_objects=stage.is_on_aws and not stage.keeps_data,
         )
         accept(

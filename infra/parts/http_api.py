@@ -74,6 +74,7 @@ class HttpFront(Construct):
             self, "Api", api_name=f"palimpsest-{stage.name}", default_authorizer=authorizer,
             create_default_stage=False,
         )  # fmt: skip
+        # The default stage of the CDK has no throttle and no access log.
         gateway.HttpStage(
             self, "Stage", http_api=self.api, stage_name="$default", auto_deploy=True,
             throttle=gateway.ThrottleSettings(

@@ -145,6 +145,8 @@ class Monitoring(Construct):
 
     def watch_api(self, api: gateway.HttpApi) -> None:
         failed = api.metric_server_error(period=FIVE_MINUTES, statistic="Sum")
+        # Some calls wait for a job on purpose, so only the faster half shows that the service is
+        # slow.
         half = api.metric_latency(period=FIVE_MINUTES, statistic="p50")
         refused = api.metric_client_error(period=FIVE_MINUTES, statistic="Sum")
         self._alarm("ServerErrors", failed, above=4, description="The API answers with 5xx.")

@@ -67,6 +67,7 @@ class PythonFunction(Construct):
             "Function",
             runtime=lambda_.Runtime.PYTHON_3_13,
             architecture=architecture(stage),
+            # A stray `__pycache__` would change the asset's hash, and so deploy the function again.
             code=lambda_.Code.from_asset(str(paths.FUNCTIONS / name), exclude=CACHES),
             handler="handler.handler",
             layers=list(layers),
@@ -75,6 +76,7 @@ class PythonFunction(Construct):
             timeout=Duration.seconds(timeout_seconds),
             memory_size=memory_mb,
             recursive_loop=RECURSIVE if sends_to_itself else None,
+            # A rollback needs the version before (docs/adr/0142).
             current_version_options=lambda_.VersionOptions(removal_policy=RemovalPolicy.RETAIN),
             environment={
                 "STAGE": stage.name,
@@ -84,9 +86,8 @@ class PythonFunction(Construct):
             },
         )
         resource = cast(lambda_.CfnFunction, self.function.node.default_child)
-        resource.override_logical_id(
-            f"{name.capitalize()}Function"
-        )  # the name to say to `sam local invoke`
+        # the name to say to `sam local invoke`
+        resource.override_logical_id(f"{name.capitalize()}Function")
         self.alias: lambda_.Alias | None = None
         if has_alias:
             version = self.function.current_version

@@ -201,9 +201,8 @@ class Search(Construct):
             ),
             access_policies=self._policy,
         )
-        domain.apply_removal_policy(
-            RemovalPolicy.DESTROY
-        )  # a projection: `reindex` makes it anew from the tables
+        # a projection: `reindex` makes it anew from the tables
+        domain.apply_removal_policy(RemovalPolicy.DESTROY)
         self._accept_findings(domain)
         return domain
 

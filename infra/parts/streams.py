@@ -50,10 +50,12 @@ def follow(
     reader.add_event_source(
         sources.DynamoEventSource(
             table,
+            # Changes that were written before the function began to follow count too.
             starting_position=lambda_.StartingPosition.TRIM_HORIZON,
             batch_size=BATCH,
             parallelization_factor=PARALLEL,
             retry_attempts=RETRIES,
+            # A record that always fails is parked alone, and the others of its batch continue.
             bisect_batch_on_error=True,
             report_batch_item_failures=True,
             on_failure=sources.SqsDlq(parked),

@@ -135,6 +135,8 @@ class Tables(Construct):
         removal = RemovalPolicy.RETAIN if stage.keeps_data else RemovalPolicy.DESTROY
         stream, time_to_live = None, None
         if is_streamed:
+            # Some events compare both: a topic that got a new value, a job that failed
+            # (docs/adr/0036).
             stream, time_to_live = dynamodb.StreamViewType.NEW_AND_OLD_IMAGES, "ttl"
         return dynamodb.Table(
             self, name,

@@ -81,7 +81,9 @@ def test_opening_a_session_for_a_user_tells_their_epoch(
     Memory(both.memories, sarah).erase()
     opened = both.sessions.open(scope, settings=True, key="k", user="sarah")
     assert (opened.epoch, both.sessions.epoch(sarah)) == (1, 1)
-    assert opened == replace(both.sessions.open(scope, settings=True, key="k"), epoch=1)
+    assert opened == replace(
+        both.sessions.open(scope, settings=True, key="k"), epoch=1, user_version=opened.user_version
+    )
     assert (both.sessions.open(scope, user="tom").epoch, both.sessions.open(scope).epoch) == (0, 0)
 
 
@@ -100,6 +102,37 @@ def test_the_guard_reads_the_epoch_of_the_sessions_own_user_whoever_is_named(
             head = guard.open(scope, user=named).head
             assert head is not None
             assert head.is_gone(NOW)
+        assert guard.open(scope, user="tom").epoch == 0  # in which tom may begin a session anew
+
+
+def test_parts_of_an_erased_users_sessions_look_expired(
+    both: Both, scope: SessionScope, sarah: UserScope
+) -> None:
+    both.sessions.commit(scope, beginning())
+    guard = EpochGuard(both.sessions)
+    Memory(both.memories, sarah).erase()
+    read = guard.parts(sarah, {scope.session: [1]})
+    head = read.sessions[scope.session].head
+    assert read.epoch == 1
+    assert head is not None
+    assert head.is_gone(NOW)
+    of_tom = guard.parts(scope.owner.user("tom"), {scope.session: [1]}).sessions[scope.session].head
+    assert of_tom is not None
+    assert of_tom.user == "sarah"  # the reader sees whose it is, and leaves it out
+
+
+def test_a_session_is_opened_with_the_version_of_its_users_memory(
+    both: Both, scope: SessionScope, sarah: UserScope
+) -> None:
+    both.sessions.commit(scope, beginning())
+    guard = EpochGuard(both.sessions)
+    memory = Memory(both.memories, sarah)
+    for number in range(2):
+        memory.commit(record(number))
+        for named in ("sarah", None, "tom"):
+            version = guard.open(scope, user=named).user_version
+            assert version in (None, both.memories.user(sarah).version)
+    assert guard.open(scope, user="tom").user_version is None
 
 
 def test_a_session_begins_in_the_present_epoch_of_its_user_only(

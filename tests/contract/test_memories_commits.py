@@ -10,9 +10,9 @@ import pytest
 from palimpsest.clock import SystemClock
 from palimpsest.errors import CommitLost, Conflict
 from palimpsest.jobs.job import Job
-from palimpsest.memory.ports import ChunkLine, MemoryCommit, Pointer, Progress, Tombstone, UserState
+from palimpsest.memory.ports import ChunkLine, MemoryCommit, Pointer, Progress, Tombstone
 from palimpsest.memory.preferences import AtMost
-from palimpsest.memory.record import Record, Source
+from palimpsest.memory.record import Record, Source, UserState
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, UserScope
 from palimpsest_testing.store import MemoryStore

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 from palimpsest.errors import CommitLost
-from palimpsest.memory.ports import ChunkLine, MemoryCommit, Progress, UserState
+from palimpsest.memory.ports import ChunkLine, MemoryCommit, Progress
+from palimpsest.memory.record import UserState
 from palimpsest.scope import Scope, UserScope
 from palimpsest_testing.store import MemoryStore
 

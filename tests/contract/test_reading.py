@@ -124,6 +124,34 @@ def test_messages_are_found_by_their_numbers(store: Store, ten: Conversation) ->
     assert store.sessions.messages_at(ten.scope, []) == ()
 
 
+def test_parts_of_several_sessions_are_read_together(store: Store, ten: Conversation) -> None:
+    scope = ten.scope.owner.user("sarah")
+    other = Conversation(store.sessions, ten.scope.owner.session("other"))
+    other.begin()
+    other.append("of the other session")
+    asked = {ten.scope.session: [8, 1, 5, 99], "other": [1], "unknown": [1]}
+    read = store.sessions.parts(scope, asked)
+    assert read.epoch == 0
+    assert {name: set(part.messages) for name, part in read.sessions.items()} == {
+        ten.scope.session: {1, 8},
+        "other": {1},
+        "unknown": set(),
+    }
+    assert read.sessions["other"].messages[1].chat["content"] == "of the other session"
+    heads = [read.sessions[name].head for name in asked]
+    assert heads == [ten.known, other.known, None]
+
+
+def test_many_parts_are_all_read(store: Store, talk: Conversation) -> None:
+    head = talk.begin()
+    for start in range(1, 251, 50):
+        batch = tuple(message(seq) for seq in range(start, start + 50))
+        head = talk.commit(replace(head, version=head.version + 1, seq=start + 49), messages=batch)
+    asked = {talk.scope.session: range(1, 251)}
+    read = store.sessions.parts(talk.scope.owner.user("sarah"), asked)
+    assert set(read.sessions[talk.scope.session].messages) == set(range(1, 251))
+
+
 def test_a_hundred_messages_are_found_by_their_numbers(store: Store, talk: Conversation) -> None:
     head = talk.begin()
     for start in (1, 51):

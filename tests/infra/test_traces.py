@@ -35,6 +35,21 @@ def test_functions_that_read_conversations_send_spans_and_may_do_so(traced: Temp
     assert findings_of(traced.path.parent) == []
 
 
+@pytest.fixture(scope="module")
+def collected(tmp_path_factory: pytest.TempPathFactory) -> Template:
+    sink = "http://localhost:4318/v1/traces"
+    folder = tmp_path_factory.mktemp("cdk.out")
+    return of_one_stage(folder, "dev", traces=sink, traces_layer=COLLECTOR)
+
+
+def test_a_collector_beside_each_function_leaves_them_the_layers_that_lambda_allows(
+    collected: Template,
+) -> None:
+    for name, function in collected.functions().items():
+        assert len(function["Layers"]) <= LAYERS, name
+        assert (COLLECTOR in function["Layers"]) == (name not in UNTRACED)
+
+
 def test_a_stack_that_does_not_trace_has_no_layer_for_it(prod: Template) -> None:
     assert not any("Traces" in name for name in prod.of_type("AWS::Lambda::LayerVersion"))
     for name, function in prod.functions().items():

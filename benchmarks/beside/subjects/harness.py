@@ -22,7 +22,7 @@ from benchmarks.conversation import WINDOW, batches, said
 from benchmarks.measure import Cost, cost_of, typical, within
 
 LEAST = 3  # calls at every size, however slow
-NEAR_THE_END = 0.9  # of what it took before it refused: the largest size that can still be measured
+NEAR_THE_END = 0.9  # of the size at which it refused; the largest size that can be measured
 WARMING = 0.1  # seconds of calls that are not measured, at every size
 SHARE = 0.08  # of the time that a subject has, for the calls of one kind at one size
 Said = tuple[str, str]

@@ -54,8 +54,8 @@ class Subject:
         body_of(answer)
 
     def attempts(self) -> int:
-        """Return how many transactions this process has tried, including those that were lost to
-        another writer.
+        """Return how many transactions this process has tried. Transactions that were lost to
+        another writer count too.
         """
         return _CALLS["TransactWriteItems"]
 

@@ -27,6 +27,8 @@ from benchmarks.retrieval.labelled.form import (
 __all__ = [
     "ASSISTANTS",
     "FRIENDS",
+    "HELPERS",
+    "MESSAGES",
     "OURS",
     "OUR_SETS",
     "UNSEEN",
@@ -50,10 +52,12 @@ ASSISTANTS = Path(__file__).parent / "palimpsest-assistants-1"
 """Long talks of people with an assistant, in which they state facts inside requests."""
 OUR_SETS = (OURS, FRIENDS, ASSISTANTS)
 """The sets that recall is trained on."""
-UNSEEN = tuple(
-    Path(__file__).parent / name for name in ("palimpsest-messages-1", "palimpsest-helpers-1")
-)
-"""Sets of two more kinds, by authors who did not know the code. Nothing is trained on them."""
+MESSAGES = Path(__file__).parent / "palimpsest-messages-1"
+"""Short messages between two people, one of six pairs in German."""
+HELPERS = Path(__file__).parent / "palimpsest-helpers-1"
+"""Long requests to an assistant."""
+UNSEEN = (MESSAGES, HELPERS)
+"""Sets by authors who did not know the code. Nothing is trained on them."""
 MAX_FAULTS_SHOWN = 20
 
 

@@ -1,5 +1,5 @@
-"""What recall knows of each candidate of each question of a labelled set: what a ranker is trained
-on.
+"""Asks the questions of a labelled set, and notes everything that recall knows of each candidate. A
+ranker is trained on this.
 """
 
 from __future__ import annotations

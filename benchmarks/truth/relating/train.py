@@ -20,7 +20,7 @@ from palimpsest.memory.meaning.signs import own_signs, shared_signs, words_of
 from benchmarks.beside.environments import python_of
 from benchmarks.report import Cell, Table, for_terminal
 from benchmarks.retrieval.ranking.train import LEARNER
-from benchmarks.truth.form import OURS, UNREAD, load
+from benchmarks.truth.form import IN_FREE_WORDS, OURS, UNREAD, load
 from benchmarks.truth.relating.pairs import WRITERS, Pair, of_cases, unrelated, written
 from benchmarks.truth.relating.talks import of_talks
 
@@ -63,13 +63,14 @@ def _row(pair: Pair, *, is_unrelated: bool) -> dict[str, Any]:
 
 
 def pairs_by_set() -> dict[str, list[Pair]]:
-    """Return the pairs of each set of cases, and the written ones."""
+    """Return the pairs of each set of cases that may be trained on, and the written ones."""
     by_set = {
         **{f"by {writer}": list(written(writer)) for writer in WRITERS},
         "talks": list(of_talks(is_odd=False)),
         "ours": list(of_cases("ours", load(OURS))),
     }
-    for folder in sorted(path for path in OURS.iterdir() if path.is_dir() and path not in UNREAD):
+    folders = {path for path in OURS.iterdir() if path.is_dir()}
+    for folder in sorted(folders - {*UNREAD, *IN_FREE_WORDS}):
         by_set[folder.name] = list(of_cases(folder.name, load(folder)))
     return {name: pairs for name, pairs in by_set.items() if pairs}
 

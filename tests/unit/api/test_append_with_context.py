@@ -81,9 +81,10 @@ def test_the_session_is_opened_once_and_the_message_embedded_once(
     context = asked(sarah)["context"]
     assert [match["source"]["session_id"] for match in context["vector_matches"]] == ["old"]
     assert context["degraded"] == []
-    # its own session once, and that of the message that it found
-    assert service.watched.calls["open"] == 2
-    assert service.watched.calls["messages_at"] == 1
+    assert service.watched.calls["open"] == 1
+    # the session of the message that it found, with that message
+    assert service.watched.calls["parts"] == 1
+    assert service.watched.calls["messages_at"] == 0
     assert service.embedder.asked[before:] == [[QUESTION]]
 
 
@@ -98,7 +99,7 @@ def test_where_only_the_window_is_near_nothing_is_read_for_it(
     context = asked(sarah, "Good morning, I have another question.")["context"]
     assert context["vector_matches"] == []
     assert service.watched.calls["open"] == 1
-    assert service.watched.calls["messages_at"] == 0
+    assert service.watched.calls["parts"] == 0
     assert service.watched_memories.calls["records"] == 0
 
 

@@ -40,7 +40,7 @@ def test_with_one_it_says_what_both_begin_with(sarah: Client) -> None:
     cache, answer = traced(sarah, after=first["mark"])
     assert cache["common_tokens"] == answer["common_tokens"] > 700
     assert (cache["broke_at"], cache["part"]) == (None, None)
-    assert cache["why"] == "the earlier context is its beginning"
+    assert cache["why"] == "it begins with the whole earlier context"
 
 
 def test_it_says_where_and_why_a_beginning_broke(sarah: Client) -> None:

@@ -20,21 +20,13 @@ from benchmarks.retrieval.labelled.form import (
     Supersession,
 )
 from benchmarks.retrieval.place import Found
-from benchmarks.retrieval.scores import Ask, Scores, half_of, scored
+from benchmarks.retrieval.scores import Ask, Scores, scored
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 MESSAGES = tuple(
     Message(f"m{number}", "user", START + timedelta(days=number), f"said {number}")
     for number in range(30)
 )
-
-
-def conversation(user: str) -> Conversation:
-    return Conversation(
-        user,
-        "anything",
-        (Session(f"of-{user}", user, (Message(f"of-{user}", "user", START, "hi"),)),),
-    )
 
 
 DATASET = Dataset(
@@ -123,18 +115,3 @@ def test_silence_is_right_where_nothing_answers_and_a_loss_where_something_does(
     assert (silent.silent, silent.lost) == (1, 1)
     loud = score(two=[message("m9")], none=[message("m9")])
     assert (loud.silent, loud.lost) == (0, 0)
-
-
-def test_users_take_turns_in_the_halves_with_everything_that_is_asked_about_them() -> None:
-    asked: list[str] = []
-
-    def ask(user: str, question: str) -> Sequence[Found]:
-        asked.append(question)
-        return ()
-
-    scored(DATASET, ask, half=1)
-    assert asked == []
-    scored(DATASET, ask, half=0)
-    assert sorted(asked) == ["none?", "now?", "two?"]
-    two = replace(DATASET, conversations=(*DATASET.conversations, conversation("bob")))
-    assert [half_of(two, user) for user in ("ann", "bob")] == [0, 1]

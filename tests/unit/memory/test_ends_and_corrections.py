@@ -102,6 +102,17 @@ def test_an_end_beside_the_new_value_is_the_new_value() -> None:
     assert current(service) == {"I live in Bremen."}
 
 
+@pytest.mark.parametrize(
+    ("before", "new"),
+    [
+        ("I'm single.", "I've got a boyfriend now, his name is Luca."),
+        ("I'm looking for a job.", "I found a job at Bosch!"),
+    ],
+)
+def test_the_state_that_ends_another_is_known(before: str, new: str) -> None:
+    assert current(told(before, new)) == {new}
+
+
 def test_an_end_said_in_the_same_message_ends_it_too() -> None:
     service = told("I work at Acme. I have a dog. I quit my job at Acme.")
     assert current(service) == {"I have a dog."}

@@ -757,7 +757,7 @@ def test_a_table_of_memories_that_fails_is_an_error_and_never_an_empty_answer(
         service.recall("Who is the manager?")
 
 
-@pytest.mark.parametrize("method", ["open", "messages_at", "listed", "messages"])
+@pytest.mark.parametrize("method", ["open", "messages_at", "parts", "listed", "messages"])
 def test_a_table_of_sessions_that_fails_is_an_error_too(
     service: RecallService, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:

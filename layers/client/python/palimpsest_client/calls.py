@@ -177,11 +177,8 @@ def call(
             f"No answer from {sent.address} ({why}). Is that its address, and is it running?"
         ) from sent.lost
     if sent.status == HTTPStatus.NOT_FOUND and method == "DELETE" and lost_before:
-        return {
-            "deleted": True,
-            "job_id": None,
-            "state": "done",
-        }  # an earlier try did it, but its answer was lost
+        # an earlier try did it, but its answer was lost
+        return {"deleted": True, "job_id": None, "state": "done"}
     if sent.status >= HTTPStatus.BAD_REQUEST:
         raise problem_of(
             sent.status,

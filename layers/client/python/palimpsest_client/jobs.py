@@ -22,9 +22,8 @@ class JobState:
     """A job as it was when it was last read. `shown` is the service's whole answer."""
 
     def __init__(self, shown: Mapping[str, Any]) -> None:
-        is_nothing = (
-            shown.get("job_id") is None and "session_id" in shown
-        )  # a session in which there was nothing to do
+        # a session in which there was nothing to do
+        is_nothing = shown.get("job_id") is None and "session_id" in shown
         if "state" not in shown and not is_nothing:
             raise NotTheService("/v1/jobs", "its answer names no job")
         self.shown = dict(shown)

@@ -182,9 +182,8 @@ class SessionCalls:
         if context is None:  # the append is done, but the context could not be read with it
             context = yield from self.context(**options)
         tools = list(context.get("tools") or ())
-        if (
-            tools and "function" in tools[0]
-        ):  # as OpenAI's chat has them; other forms are named in `GET /v1/tools`
+        if tools and "function" in tools[0]:
+            # as OpenAI's chat has them; other forms are named in `GET /v1/tools`
             self._ours = {tool["function"]["name"] for tool in tools}
         seqs = [message["seq"] for message in done["messages"]]
         return Turn(

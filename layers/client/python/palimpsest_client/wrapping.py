@@ -235,7 +235,7 @@ class Heard:
         )
 
     def turn(self, messages: Sequence[Message], form: str) -> Steps[Turn]:
-        """Store the new ones of the messages, and return the model's next input."""
+        """Store the messages that are new, and return the model's next input."""
         if not self._has_looked:
             yield from self._look_back()
         new = self._new(messages)
@@ -245,9 +245,8 @@ class Heard:
             self._learn(part)
         if newest and (self._unanswered is None or list(newest) != list(self._unanswered[0])):
             self._unanswered = newest, uuid.uuid4().hex
-        if (
-            self._unanswered is not None
-        ):  # a loop that repeats itself uses the same key, so it is stored once
+        if self._unanswered is not None:
+            # a loop that repeats itself uses the same key, so it is stored once
             unanswered, key = self._unanswered
             turn = yield from self._calls.say(*unanswered, key=key, format=form)
             self._learn(unanswered)

@@ -28,9 +28,8 @@ class Task(Generic[Made]):
         self._future: Future[Made] = Future()
         self._until = until
         run = copy_context().run
-        threading.Thread(
-            target=run, args=(self._run, work), daemon=True
-        ).start()  # the process does not wait for the thread when it ends
+        # the process does not wait for the thread when it ends
+        threading.Thread(target=run, args=(self._run, work), daemon=True).start()
 
     def _run(self, work: Callable[[], Made]) -> None:
         try:

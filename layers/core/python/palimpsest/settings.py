@@ -33,9 +33,8 @@ class FunctionSettings(BaseModel):
     here.
     """
 
-    model_config = ConfigDict(
-        frozen=True, extra="ignore", defer_build=True
-    )  # a function reads one of these models
+    # built at its first use, because a function reads only one of these models
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
     stage: Text
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"

@@ -9,7 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from palimpsest.conversations.ports import Blobs, HeadMoved, Listed, Opened, Sessions
+from palimpsest.conversations.ports import (
+    Blobs,
+    HeadMoved,
+    Listed,
+    Opened,
+    PartOfSession,
+    PartsOfSessions,
+    Sessions,
+)
 from palimpsest.jobs.events import Changed, JobNotice
 from palimpsest.jobs.ports import Due, Jobs
 from palimpsest.memory.ports import Expiries, Memories, MemoryCommit, RecordPage
@@ -32,6 +40,8 @@ __all__ = [
     "MemoryStore",
     "Opened",
     "OwnStores",
+    "PartOfSession",
+    "PartsOfSessions",
     "RecordPage",
     "Sessions",
     "StaticFacts",

@@ -205,9 +205,8 @@ def _workers(
         "usages": stores.usages,
     }
     beside["tokens"] = tokens
-    removal, sweep = wire_sweep(
-        **of_both, expiries=own.expiries, **beside, settling=0
-    )  # no other function writes
+    # no other function writes
+    removal, sweep = wire_sweep(**of_both, expiries=own.expiries, **beside, settling=0)
     return (Router({"summarize": summarize}), extraction.queue, removal), sweep
 
 

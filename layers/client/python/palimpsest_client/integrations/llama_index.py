@@ -63,9 +63,8 @@ class PalimpsestMemoryBlock(BaseMemoryBlock[str]):
         )
         if not question:
             return ""
-        shown = {
-            memory.content for memory in messages or ()
-        }  # the service's own window may be larger than this one
+        # the service's own window may be larger than this one
+        shown = {memory.content for memory in messages or ()}
         user, most = self._memory.user(self.user), min(MOST_FOUND, self.k + len(shown))
         result = await anyio.to_thread.run_sync(partial(user.recall, question, k=most))
         new = [
@@ -95,9 +94,8 @@ class PalimpsestMemoryBlock(BaseMemoryBlock[str]):
             used = CALLS.used_for(part)
             try:
                 talk.append(*part, usage=used)
-            except (
-                ToolMessageWithoutCall
-            ):  # LlamaIndex lets messages go by their size, a result before its call
+            except ToolMessageWithoutCall:
+                # LlamaIndex lets messages go by their size, a result before its call
                 kept = [
                     {"role": "item", "item": message} if message["role"] == "tool" else message
                     for message in part

@@ -14,6 +14,7 @@ from palimpsest.conversations.configuration import Strategy, parsed
 from palimpsest.conversations.message import Chat, text_of
 from palimpsest.conversations.ports import Opened
 from palimpsest.conversations.session import Head, Settings
+from palimpsest.memory.record import UserState
 from palimpsest.scope import SessionScope
 
 
@@ -65,17 +66,30 @@ class ReadAhead:
         reading = None
         if config.blocks:
             newest = None if self.newest is None else text_of(self.newest)
-            session = conversation_of(self.scope, head, config)
+            session = conversation_of(self.scope, head, config, memory=memory_of(opened))
             reading = self.blocks.begin(session, newest=newest, asks=False)
         self.begun = Begun(head, settings, reading)
 
 
-def conversation_of(scope: SessionScope, head: Head, config: Strategy) -> Conversation:
-    """Return the session in the form that its blocks read."""
+def memory_of(opened: Opened) -> UserState | None:
+    """Return the state of the user's memory, or None if it was not read with the session."""
+    version = opened.user_version
+    return None if version is None else UserState(opened.epoch, version)
+
+
+def conversation_of(
+    scope: SessionScope, head: Head, config: Strategy, *, memory: UserState | None = None
+) -> Conversation:
+    """Return the session in the form that its blocks read. `memory` is the state of the user's
+    memory if it is known.
+    """
+    # No provider caches a context as short as the others, so these need not stay the same.
     is_frozen = head.is_cacheable and config.keeps_window
     frozen_at = (head.frozen_at or None) if is_frozen else None
     shows = kept_of(scope, head, config).has if config.memory_as == "split" else None
-    return Conversation(scope, head.user, config, head.agent, frozen_at=frozen_at, shows=shows)
+    return Conversation(
+        scope, head.user, config, head.agent, frozen_at=frozen_at, memory=memory, shows=shows
+    )
 
 
 def kept_of(scope: SessionScope, head: Head, config: Strategy) -> Kept:

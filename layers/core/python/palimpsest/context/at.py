@@ -34,6 +34,7 @@ def head_after(sessions: Sessions, scope: SessionScope, head: Head, *, seq: int)
         with_summary(head, last),
         seq=seq,
         window_start=(last.last if last else head.base) + 1,
+        # Pins are kept for the present window alone (docs/adr/0035).
         pins=(),
         job=None,
         compaction="none",

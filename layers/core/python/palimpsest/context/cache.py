@@ -71,7 +71,7 @@ def _carries(chat: Chat, text: str) -> bool:
 
 
 def _made(chat: Chat, *, is_memory: bool) -> Part:
-    """Return the part of a message that was made for the context."""
+    """Return the name of the part to which a message belongs that is not a stored one."""
     if is_memory:
         return "memory"
     is_summary = str(chat.get("content") or "").startswith(SUMMARY_PREFIX)

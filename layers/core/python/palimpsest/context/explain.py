@@ -37,12 +37,12 @@ def trace(context: SessionContext) -> Json:
 
 
 WHY_BROKEN: Mapping[Part, str] = {
-    "system": "the system message is another one",
-    "memory": "the stable memory was written anew: by a compaction, after a day, or for privacy",
-    "summary": "the summary is another one",
+    "system": "the system message has changed",
+    "memory": "the stable memory was written again, after a compaction, a day or a deletion",
+    "summary": "there is a new summary",
     "window": "messages left the window, or were changed",
-    "recalled": "what a question needed is in its own context only",
-    "message": "the message about to be sent was not stored as it was given",
+    "recalled": "memory for one question is only in that question's context",
+    "message": "the message was stored in another form than it was sent",
 }
 
 
@@ -60,7 +60,7 @@ def cache_trace(context: SessionContext, use: CacheUse | None) -> Json:
             "part": None,
             "why": "no `after`",
         }
-    why = "the earlier context is its beginning" if use.why is None else WHY_BROKEN[use.why]
+    why = "it begins with the whole earlier context" if use.why is None else WHY_BROKEN[use.why]
     return {
         **points,
         "common_tokens": use.common_tokens,
@@ -82,18 +82,20 @@ def _spoken_parts(context: SessionContext) -> Iterator[Json]:
             "through": summary.last,
             "method": summary.method,
             "is_cut": fitted.is_summary_cut,
-            "why": "stands for all that it was made of and that left the window",
+            "why": "replaces the messages that left the window",
         }
     last_asked = context.head.last_user_seq
     older = [seq for seq in fitted.seqs if context.has_given or seq < last_asked]
     pinned = [seq for seq in older if seq < context.head.window_start and context.head.pins]
-    yield from _range("pinned", pinned, "kept by a pruning: it mattered most to the topic")
+    yield from _range("pinned", pinned, "kept by a pruning, because it mattered most to the topic")
     yield from _range("recent_turns", older[len(pinned) :], "the newest turns that fit whole")
     yield from _range(
-        "current_turn", fitted.seqs[len(older) :], "from the newest user message on: it never goes"
+        "current_turn",
+        fitted.seqs[len(older) :],
+        "from the newest user message on; it is never left out",
     )
     if context.has_given:
-        yield {"part": "given", "why": "the message about to be sent: weighed, not stored"}
+        yield {"part": "given", "why": "the message about to be sent; it is counted but not stored"}
 
 
 def _range(part: str, seqs: Sequence[int], why: str) -> Iterator[Json]:

@@ -198,6 +198,7 @@ def _converse_part(part: Mapping[str, Any]) -> Block | None:
     if media in IMAGES:
         return {"image": {"format": IMAGES[media], "source": {"bytes": data}}}
     if media == PDF:
+        # Converse needs a name that is new in its message. The caller's could hold instructions.
         name = "document-" + hashlib.sha256(data.encode()).hexdigest()[:8]
         return {"document": {"format": "pdf", "name": name, "source": {"bytes": data}}}
     return None

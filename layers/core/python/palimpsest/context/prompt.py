@@ -104,6 +104,7 @@ def shared_out(
             left -= most - share.left
             shown_before += share.taken
     text = memory_text(taken, tags)
+    # Together the parts may take a few tokens more than each of them alone.
     while taken and (tokens := cost(text)) > room:
         left_out.append(_shed(taken))
         text = memory_text(taken, tags)
@@ -250,6 +251,7 @@ def fit_with_memory(
     fitted = _placed(material, memory, memory_as)
     is_held = held_by(session, fitted, material)
     if any(is_held(item) for items in memory.shown.values() for item in items):
+        # The memory left a part of its room to older turns, which may say the same as some items.
         memory = share(room=memory.tokens, is_held=is_held)
         fitted = _placed(material.only(fitted.seqs), memory, memory_as)
     return fitted, memory

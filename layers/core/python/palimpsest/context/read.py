@@ -12,7 +12,7 @@ from typing import Any
 
 from palimpsest import parallel
 from palimpsest.clock import Clock, seconds
-from palimpsest.context.ahead import Begun, ReadAhead, conversation_of, kept_of
+from palimpsest.context.ahead import Begun, ReadAhead, conversation_of, kept_of, memory_of
 from palimpsest.context.at import counted, head_after, read_back
 from palimpsest.context.blocks.ports import Conversation
 from palimpsest.context.blocks.reader import BlockReader, BlockReads
@@ -29,6 +29,7 @@ from palimpsest.conversations.shortened import within
 from palimpsest.conversations.weight import weighed_in
 from palimpsest.conversations.window.fit import Fitted, Material, fit, newest, newest_turn
 from palimpsest.errors import Unavailable
+from palimpsest.memory.record import UserState
 from palimpsest.models.catalogue import budget_of
 from palimpsest.models.ports import TokenCounter
 from palimpsest.scope import SessionScope
@@ -56,6 +57,7 @@ class _Plan:
     newest: Chat | None
     at: int | None
     begun: Begun | None = None
+    memory: UserState | None = None
 
     @property
     def system_tokens(self) -> int | None:
@@ -66,7 +68,7 @@ class _Plan:
 
     @property
     def conversation(self) -> Conversation:
-        return conversation_of(self.scope, self.head, self.config)
+        return conversation_of(self.scope, self.head, self.config, memory=self.memory)
 
     @property
     def kept(self) -> Kept:
@@ -118,7 +120,7 @@ class ReadContext:
         begun = None if ahead is None or at is not None else ahead.begun
         for _ in range(SNAPSHOT_TRIES):
             known = None if begun is None or head is None else self._known(begun, head)
-            begun = None  # what is read again, is read anew
+            begun = None  # a second try reads the blocks itself
             plan = self._plan(
                 scope, known, given=given, newest=newest, max_tokens=max_tokens, model=model, at=at
             )
@@ -149,9 +151,12 @@ class ReadContext:
         at: int | None,
     ) -> _Plan:
         if known is None:
-            head, settings = live(self.sessions.open(scope, settings=True), now=self.clock.now())
+            opened = self.sessions.open(scope, settings=True)
+            head, settings = live(opened, now=self.clock.now())
+            memory = memory_of(opened)
         else:
             head, settings = known.head, known.begun.settings
+            memory = None
         begun = None if known is None else known.begun
         config = parsed(dict(settings.memory))
         return _Plan(
@@ -167,6 +172,7 @@ class ReadContext:
             newest=given or newest,
             at=at,
             begun=begun,
+            memory=memory,
         )
 
     def _read(self, plan: _Plan) -> SessionContext | None:
@@ -276,6 +282,7 @@ class ReadContext:
             head = counted(head, shown, last_user_seq=last_user_seq, is_whole=is_whole)
         else:
             shown = newest(stored, budget=plan.budget, last_user_seq=head.last_user_seq)
+        # The newest turn was too long to be read whole, but a context always has its user message.
         if shown and first <= head.last_user_seq < shown[0].seq:
             shown = (*self.sessions.messages_at(plan.scope, [head.last_user_seq]), *shown)
         if head.pins and keeps:

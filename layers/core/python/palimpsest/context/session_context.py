@@ -99,9 +99,8 @@ class SessionContext:
         if first >= head.window_start and is_whole:
             return None
         around = (first - 1, *(shown or (head.seq + 1,)))
-        between = list(pairwise(around))[
-            : pinned + 1 if is_whole else None
-        ]  # other gaps are system messages
+        # other gaps are system messages
+        between = list(pairwise(around))[: pinned + 1 if is_whole else None]
         gaps = [(before + 1, after - 1) for before, after in between if after - before > 1]
         return (gaps[0][0], gaps[-1][1]) if gaps else None
 

@@ -270,6 +270,7 @@ def _needed_part(
     text = _needed(update.text, inner)
     tokens = _cost(count, text)
     if tokens > room and made.text:
+        # The parts were counted alone. Together they take more, so try again with less room.
         return _needed_part(
             material,
             contents,

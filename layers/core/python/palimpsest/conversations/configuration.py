@@ -303,9 +303,8 @@ class NoWindow(_Strategy):
 
 
 def _share(tokens: int, ratio: float) -> int:
-    return max(
-        1, ceil(round(ratio * tokens, 6))
-    )  # rounded, as 0.55 * 100 gives a little more than 55
+    # rounded, as 0.55 * 100 gives a little more than 55
+    return max(1, ceil(round(ratio * tokens, 6)))
 
 
 Strategy = Summarize | Trim | Delete | Flush | NoWindow

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from palimpsest.conversations.message import OFF_RECORD, UNSHOWN_ROLES, Message, text_of
 from palimpsest.privacy.asked import asks_for_secret, is_bare_secret
-from palimpsest.privacy.wishes import wish_of
+from palimpsest.privacy.wishes import Wish, wish_of
 
 ON_RECORD, THIS_TURN, NEXT_TURN_TOO, ASKED = 0, 1, 2, 3
 """How far the newest turn is off the record: not at all, itself, or the next turn too. `ASKED`: not
@@ -39,27 +39,47 @@ def marked(messages: Sequence[Message], *, reach: int) -> Marked:
     done: list[Message] = []
     takes_back = False
     for message in messages:
-        is_off = message.is_off_record
         if message.role == "user":
             text = text_of(message.chat)
             wish = wish_of(text)
-            is_off = is_off or wish.is_off_record or reach == NEXT_TURN_TOO
-            is_off = is_off or (reach == ASKED and is_bare_secret(text))
             if wish.takes_back:
-                start = last_turn(done)
-                takes_back = takes_back or start is None
-                done[start or 0 :] = map(off_record, done[start or 0 :])
-            has_none_before = wish.takes_back and not done and message.seq == 1
-            reach = THIS_TURN if is_off else ON_RECORD
-            if wish.covers_next or has_none_before:
-                reach = NEXT_TURN_TOO
+                takes_back |= _take_back(done)
+            is_off = message.is_off_record or _is_off(text, wish, reach)
+            is_first = not done and message.seq == 1
+            reach = _reach_of(wish, is_off=is_off, is_first=is_first)
         else:
             is_hidden = reach in (THIS_TURN, NEXT_TURN_TOO)
-            is_off = is_off or (is_hidden and message.role not in UNSHOWN_ROLES)
+            is_off = message.is_off_record or (is_hidden and message.role not in UNSHOWN_ROLES)
             if message.role == "assistant" and not is_hidden:
                 reach = ASKED if asks_for_secret(text_of(message.chat)) else ON_RECORD
         done.append(off_record(message) if is_off else message)
     return Marked(tuple(done), reach, takes_back)
+
+
+def _is_off(text: str, wish: Wish, reach: int) -> bool:
+    """Return whether a user's text is off the record: by its own wish, by that of the turn before,
+    or because it is a secret that was asked for.
+    """
+    is_secret = reach == ASKED and is_bare_secret(text)
+    return wish.is_off_record or reach == NEXT_TURN_TOO or is_secret
+
+
+def _reach_of(wish: Wish, *, is_off: bool, is_first: bool) -> int:
+    """Return how far a user's message puts its turn off the record. The first message of a session
+    has nothing to take back, so a wish to do so is about the next turn.
+    """
+    if wish.covers_next or (wish.takes_back and is_first):
+        return NEXT_TURN_TOO
+    return THIS_TURN if is_off else ON_RECORD
+
+
+def _take_back(messages: list[Message]) -> bool:
+    """Mark the last turn of the messages. If they have none, mark all of them, and return True,
+    because the turn is in an earlier append.
+    """
+    start = last_turn(messages)
+    messages[start or 0 :] = map(off_record, messages[start or 0 :])
+    return start is None
 
 
 def last_turn(messages: Sequence[Message]) -> int | None:

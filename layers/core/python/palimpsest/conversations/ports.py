@@ -4,7 +4,7 @@ One store holds sessions with their messages and jobs; another holds large conte
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -20,12 +20,32 @@ from palimpsest.scope import Scope, SessionScope, UserScope
 @dataclass(frozen=True, slots=True)
 class Opened:
     """The result of one read of a session. `epoch` is the number of times that the user named in
-    the call was erased.
+    the call was erased. `user_version` is the version of that user's memory, or None if the store
+    did not read it.
     """
 
     head: Head | None
     settings: Settings | None = None
     key: IdempotencyKey | None = None
+    epoch: int = 0
+    user_version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PartOfSession:
+    """The head of a session, or None if there is none, and some of its messages by their sequence
+    numbers.
+    """
+
+    head: Head | None = None
+    messages: Mapping[int, Message] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PartsOfSessions:
+    """Parts of sessions by session. `epoch` is the number of times that their user was erased."""
+
+    sessions: Mapping[str, PartOfSession] = field(default_factory=dict)
     epoch: int = 0
 
 
@@ -97,6 +117,12 @@ class Sessions(Protocol):
     def messages_at(self, scope: SessionScope, seqs: Sequence[int]) -> tuple[Message, ...]:
         """Return the messages with these sequence numbers (at most 100) that exist, in order of
         seq.
+        """
+
+    def parts(self, scope: UserScope, seqs: Mapping[str, Collection[int]]) -> PartsOfSessions:
+        """Return the head and the messages with these sequence numbers of each of these sessions of
+        the user's tenant, and the user's epoch. Messages that do not exist are left out. It takes
+        one round trip for 100 items, but is not one snapshot.
         """
 
     def compaction(self, scope: SessionScope, last: int) -> Compaction | None:

@@ -54,9 +54,8 @@ class Head:
     system_tokens: int = 0
     summary: int = 0  # the compaction whose summary comes before the window, 0 = none
     summary_tokens: int = 0
-    pins: tuple[
-        tuple[int, int], ...
-    ] = ()  # older messages that a pruning kept before the window: number and tokens of each
+    # older messages that a pruning kept before the window: number and tokens of each
+    pins: tuple[tuple[int, int], ...] = ()
 
     encoding: str = "o200k_base"  # the encoding in which new messages are counted
     max_tokens: int = 0

@@ -35,9 +35,8 @@ from palimpsest.memory.ports import ChunkLine, Memories, MemoryCommit, Progress
 from palimpsest.memory.user_names import names_of
 from palimpsest.scope import Scope, SessionScope
 
-LOOK_BACK = (
-    10 * CONTEXT_MESSAGES
-)  # sequence numbers, because messages of tools and the system may be in between
+# sequence numbers, because messages of tools and the system may be in between
+LOOK_BACK = 10 * CONTEXT_MESSAGES
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +63,8 @@ class Steps:
         epoch = self.memories.user(scope).epoch
         progress = self.memories.progress(scope, job.session)
         opened = self.sessions.open(session_of(job), settings=True)
-        if (
-            opened.head is not None
-        ):  # messages from before the session was deleted and begun again are not extracted
+        if opened.head is not None:
+            # messages from before the session was deleted and begun again are not extracted
             progress = replace(progress, through=max(progress.through, opened.head.base))
         turn = turn_of(
             job,
@@ -108,6 +106,7 @@ class Steps:
         the step, so that it knows whether a role-play continues.
         """
         last = min(least - 1, base + LOOK_BACK)
+        # A role-play is often announced in a session's first messages.
         begun = self.sessions.messages(scope, first=base + 1, last=last) if last > base else ()
         names = names_of(self.memories, user_of(job)).all
         user = signing(job.user or "", names)

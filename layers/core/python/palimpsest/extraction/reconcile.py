@@ -20,7 +20,7 @@ from palimpsest.extraction.timing import changes_on_a_day
 from palimpsest.memory.ended import EndOfTopic
 from palimpsest.memory.ended_on import label_of
 from palimpsest.memory.meaning.corrections import Correction, corrected, correction_of
-from palimpsest.memory.meaning.ends import End, ends_of, is_ended
+from palimpsest.memory.meaning.ends import End, begins_state, ends_of, is_ended
 from palimpsest.memory.meaning.frames import (
     contrasted,
     contrasts_of,
@@ -88,7 +88,7 @@ def reconciled(
         is_end = _ends(finding, statement, rank, state)
         if finding.depends and is_end:
             put_right.add(quoted)
-        if is_end and (finding.depends or statement.topic is None):
+        if is_end and (finding.depends or _says_nothing_else(statement)):
             continue
         stored = statement if is_end else _related(finding, statement, rank, state)
         if stored is not None:
@@ -98,6 +98,11 @@ def reconciled(
         tuple(statement for _, statement, _ in state.statements),
         tuple(state.ends.values())[:MOST_ENDS],
     )
+
+
+def _says_nothing_else(statement: Statement) -> bool:
+    """Return whether the statement of an end gives no topic a value and begins no other state."""
+    return statement.topic is None and not begins_state(statement.content)
 
 
 def _related(finding: Finding, statement: Statement, rank: int, state: _Known) -> Statement | None:
@@ -306,7 +311,7 @@ def _draft(statement: Statement) -> Record:
 def _corrects(
     finding: Finding, statement: Statement, rank: int, chunk: Chunk, state: _Known
 ) -> bool:
-    """Return whether the statement corrects another one. If so, the other one is corrected."""
+    """Correct the earlier statement that this one corrects. Return whether there is one."""
     correction = correction_of(unlabelled(finding.content, statement.subject))
     seq = max(finding.seqs)
     if correction is None or (

@@ -37,8 +37,9 @@ def drawn_from(
     """Return the statements that store the relations. Each relation's statements have the source
     and time of the statement that it came with. Its entities come first, then its relationship.
 
-    A name is the entity of the graph with this type and name. If there is none, it is the only
-    entity with this name. An entity or relationship that is already stored keeps its properties.
+    A name means the graph's entity with this type and name. If there is no such entity, it means
+    the entity with this name, if there is only one. An entity or relationship that is already
+    stored keeps its properties.
     """
     meant = _Meant(graph, user)
     made: dict[tuple[str, str], Statement] = {}

@@ -255,9 +255,10 @@ class ManageGraph:
 
         def topics() -> list[str]:
             names = self.read(scope).names
+            # the named thing is removed last
             stored = sorted(
                 names.every(names.id_of(name)), key=lambda stored_name: stored_name == name
-            )  # the named thing is removed last
+            )
             ways = () if name == scope.user else (Which(start=name), Which(end=name))
             ends = {
                 relationship.id

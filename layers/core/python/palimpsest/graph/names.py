@@ -36,9 +36,8 @@ class Names:
 
     ids: Mapping[tuple[str, str], str] = field(default_factory=dict)
     also: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    listed: Mapping[str, str] = field(
-        default_factory=dict
-    )  # the id under which it is listed, by each of `also`
+    # the id under which it is listed, by each of `also`
+    listed: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, kind: str, name: str) -> str | None:
         """Return the id under which the entity of this type and name is listed, or None."""

@@ -32,9 +32,9 @@ from palimpsest.graph.things import (
     topic_of,
 )
 from palimpsest.memory.expiry import is_expired
-from palimpsest.memory.ports import Memories, UserState
+from palimpsest.memory.ports import Memories
 from palimpsest.memory.preferences import TOPICS, key_of
-from palimpsest.memory.record import GRAPH, Record
+from palimpsest.memory.record import GRAPH, Record, UserState
 from palimpsest.scope import UserScope
 
 MAX_CACHED = 60_000  # records in a process

@@ -22,10 +22,8 @@ from palimpsest.scope import Scope, UserScope
 STEP = timedelta(seconds=50)
 """After this time a step starts the next one, because the function may run for 90 s."""
 
-WAIT, LOOKS = (
-    1,
-    3,
-)  # seconds, and how often a step looks whether the jobs that it started have ended
+# seconds, and how often a step looks whether the jobs that it started have ended
+WAIT, LOOKS = 1, 3
 
 MOST_STEPS = 1_000  # after that the job fails, and is started again later
 
@@ -76,6 +74,7 @@ class UserSteps:
         if job.state == "failed":  # redriven
             self.restart(job)
             return None
+        # An earlier delivery put the next step, and was stopped before it ended this one.
         if self._is_handed_over(job):
             self._rest(job)
             return None

@@ -26,9 +26,9 @@ _OTHER, _NUMBER, _TIME = "\x01", "\x01n", "\x01t"
 
 @dataclass(frozen=True, slots=True)
 class TermTest:
-    """A test that passes if one of the terms is in `any_of` or in one of the `ranges`. With
-    `negated`, it passes if no term is. A range begins with its first text and ends before its
-    second, in the order of code points.
+    """A test of a document's terms. It passes if one of them is in `any_of` or in one of the
+    `ranges`. With `negated`, it passes if none of them is there. A range begins with its first text
+    and ends before its second, in the order of code points.
     """
 
     any_of: frozenset[str] = frozenset()
@@ -80,10 +80,8 @@ class Condition:
         after = f"{here}\x00"
         bounds = {"gt": (after, ""), "gte": (here, ""), "lt": ("", here), "lte": ("", after)}
         low, high = bounds[self.operator]
-        return (
-            low or f"{self.path}={kind}",
-            high or f"{self.path}={kind}g",
-        )  # a place ends in hexadecimal digits
+        # a place ends in hexadecimal digits
+        return (low or f"{self.path}={kind}", high or f"{self.path}={kind}g")
 
 
 def conditions(metadata: Mapping[str, Any]) -> Iterator[Condition]:

@@ -60,6 +60,7 @@ class KnownTopic:
         """
         if self.order is None:
             return False
+        # The first three parts of an order name the message.
         return order < self.order if self.current else order[:3] <= self.order[:3]
 
     def neighbours(self, order: Order) -> list[tuple[Order, Record]]:
@@ -162,6 +163,7 @@ def _topical(record: Record, key: str, known: MemoryState, near: Near) -> Rememb
     topic = known.topics.get(key, KnownTopic())
     for order, other in topic.neighbours(record.order):
         if near(record, other):
+            # A statement that its own message repeats adds no place to the topic.
             if order[:3] != record.order[:3]:
                 again = said_again(other, record)
                 known.said.append(again)

@@ -337,6 +337,7 @@ class ManageMemories:
                 lambda: self._delete(scope, record_id, whole=whole), clock=self.clock
             )
         except NotFound:
+            # An earlier try has removed the record, but perhaps not the exports (docs/adr/0067).
             if self.memories.tombstones(scope, [record_id]):
                 self.exports(scope)
             raise
@@ -354,6 +355,8 @@ class ManageMemories:
             [Removal(places, stored.pointer)], epoch=epoch, room=self.memories.room
         )
         buried = burials_of(scope, places, at=milliseconds(self.clock.now()), states=self.states)
+        # All that needs the record comes before its removal, so that an interrupted deletion can be
+        # repeated.
         bury(self.memories, scope, buried, epoch=epoch)
         hidden = self.hides(scope, places, buried)
         if buried:
@@ -386,6 +389,7 @@ class ManageMemories:
         """Return the ids of all current records that match. A job that forgets by this filter would
         remove them.
         """
+        # Lists leave out the graph, and forgetting does not (docs/adr/0037).
         wheres = (
             [where] if where.types else [where, replace(where, types=frozenset[MemoryType](GRAPH))]
         )

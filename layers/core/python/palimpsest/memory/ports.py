@@ -14,18 +14,8 @@ from palimpsest.jobs.job import Job
 from palimpsest.memory.burials import Burial
 from palimpsest.memory.ended_on import begin_of, shown
 from palimpsest.memory.expiry import Walk, first_expiry
-from palimpsest.memory.record import Order, Record, RecordType, Source
+from palimpsest.memory.record import Order, Record, RecordType, Source, UserState
 from palimpsest.scope import SessionScope, UserScope
-
-
-@dataclass(frozen=True, slots=True)
-class UserState:
-    """A user's state. `epoch` counts erasures and is never reset. `version` grows with every
-    commit. A result that was cached at another version is out of date.
-    """
-
-    epoch: int = 0
-    version: int = 0
 
 
 @dataclass(frozen=True, slots=True)

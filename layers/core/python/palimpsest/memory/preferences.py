@@ -56,9 +56,9 @@ class AtMost:
         return new
 
     def guarded(self, scope: UserScope, commit: MemoryCommit) -> MemoryCommit:
-        """Return the commit with one more pointer, which belongs to no topic. Every writer of a new
-        topic changes this pointer. So if two writers count at the same time, one of them loses its
-        commit. Raises the errors of `new`.
+        """Return the commit with one more pointer, which every writer of a new topic changes. If
+        two writers count the topics at the same time, one of them loses its commit, so that the
+        limit holds. Raises the errors of `new`.
         """
         topics = [pointer.topic_key for pointer in commit.pointers if pointer.record is not None]
         if not any(topic.startswith(self.prefix) for topic in topics):
@@ -136,6 +136,8 @@ class ManagePreferences:
         try:
             until_committed(lambda: self._delete(scope, topic), clock=self.clock)
         except NotFound:
+            # An earlier try has removed the preference, but perhaps not the exports
+            # (docs/adr/0067).
             if topic in self.memories.pointers(scope, [topic]):
                 self.exports(scope)
             raise

@@ -107,12 +107,10 @@ class Record:
     method: Method = "given"
     prompt_hash: str | None = None
     rank: int = 0  # place among the statements of the same message or call
-    also: tuple[
-        str, ...
-    ] = ()  # up to MAX_ALSO other sessions with the same statement, if the record has no topic
-    draws: tuple[
-        str, ...
-    ] = ()  # topics of relationships that were drawn from it, or from its topic before
+    # up to MAX_ALSO other sessions with the same statement, if the record has no topic
+    also: tuple[str, ...] = ()
+    # topics of relationships that were drawn from it, or from its topic before
+    draws: tuple[str, ...] = ()
     # ISO 8601: the first day of the time when it happens; the last day of the time when it is due
     occurs_at: str | None = None
     due_at: str | None = None
@@ -171,3 +169,13 @@ def said_again(record: Record, by: Record) -> Record:
     return replace(
         record, valid_from=by.valid_from, source=by.source, rank=by.rank, created_at=by.created_at
     )
+
+
+@dataclass(frozen=True, slots=True)
+class UserState:
+    """A user's state. `epoch` counts erasures and is never reset. `version` grows with every
+    commit. A result that was cached at another version is out of date.
+    """
+
+    epoch: int = 0
+    version: int = 0

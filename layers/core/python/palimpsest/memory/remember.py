@@ -188,6 +188,7 @@ class Remember:
             ]
             commit = replace(commit, call=replace(call, made=made))
         if self.memories.room(commit) < 0:
+            # The caller comes back for the statements that are left.
             return self._attempt(scope, statements[: len(statements) // 2], call=call, guard=guard)
         if prepared.changes_anything or call is not None:
             self.memories.commit(scope, commit)
@@ -205,6 +206,8 @@ class Remember:
         decided = self._decided(scope, statements, ends)
         gone = [*superseded_by(decided.made, decided.topics), *decided.ended]
         ended = Endings(self.memories)(scope, gone, beside=statements)
+        # The ends are decided together with the statements, so that one transaction has both
+        # (docs/adr/0071).
         if ended:
             decided = self._decided(scope, [*statements, *ended], ends)
         most = self.tenants.settings(scope.owner).limits.memories

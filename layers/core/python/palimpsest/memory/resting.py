@@ -78,9 +78,9 @@ class Dependent:
 def grounds_of(
     memories: Memories, scope: UserScope, dependents: Sequence[Dependent], made: Sequence[Record]
 ) -> list[tuple[str, ...]]:
-    """Return, for each record of `made`, the ids of the records that it rests on. Each topic in the
-    record's dependent gives one record: a record of `made` with the named value, or else the
-    topic's current record. Raises `Unavailable`.
+    """Return, for each record of `made`, the ids of the records that it rests on. `dependents` has
+    the topics of each record of `made`. For each topic this is the record of `made` whose value the
+    statement names, or else the topic's current record. Raises `Unavailable`.
     """
     topics = sorted({topic for dependent in dependents for topic in dependent.topics})
     if not topics:

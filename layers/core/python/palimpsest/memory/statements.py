@@ -165,8 +165,8 @@ def _expiry(kind: RecordType, since: int, lifetime: int | None) -> int | None:
 
 
 def event_before(statement: Statement, draft: Record, *, tenant: str, user: str) -> str | None:
-    """Return the id that the draft would have had a minute earlier, or None if it is not an event
-    without a time of its own.
+    """Return the id that an event would have had if it had been saved a minute earlier. Return None
+    for other drafts, and for an event whose time the statement gives.
     """
     if draft.type != "event" or statement.valid_from is not None:
         return None

@@ -65,12 +65,10 @@ class Transformer:
 
     def tokens(self, *texts: str) -> Any:
         """Return the model's input for one text or pair of texts. Raises `ModelUnavailable`."""
-        most = (
-            self._max_tokens * LONGEST_TOKEN
-        )  # the tokenizer's time grows with the square of the part that it cuts off
-        read = (
-            text[:most].encode("utf-8", "replace").decode() for text in texts
-        )  # no unpaired surrogates
+        # the tokenizer's time grows with the square of the part that it cuts off
+        most = self._max_tokens * LONGEST_TOKEN
+        # no unpaired surrogates
+        read = (text[:most].encode("utf-8", "replace").decode() for text in texts)
         return self.load().tokenizer.encode(*read)
 
     def run(self, batch: Sequence[Any]) -> Any:
@@ -146,9 +144,8 @@ class BuiltinEmbedder:
 
     def embed(self, texts: Sequence[str], *, as_questions: bool = False) -> list[Vector]:
         prefix = QUESTION if as_questions else ""
-        return [
-            unit(self._model(prefix + text)[0].tolist()) for text in texts
-        ]  # the first token represents all
+        # the first token represents all
+        return [unit(self._model(prefix + text)[0].tolist()) for text in texts]
 
 
 class BuiltinReranker:

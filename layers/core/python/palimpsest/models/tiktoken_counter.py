@@ -66,9 +66,8 @@ IN_ASCII = {
     r"\p{L}\p{N}": "A-Za-z0-9",
 }
 """Parts of the patterns, each with a part that matches the same in texts of ASCII only."""
-SAME_RANKS = {
-    "o200k_harmony": "o200k_base"
-}  # they differ in special tokens, and those are never counted as such
+# they differ in special tokens, and those are never counted as such
+SAME_RANKS = {"o200k_harmony": "o200k_base"}
 
 # tiktoken's regex engine fails on one run of some 500,000 blanks, and is slower than linear on long
 # runs.
@@ -267,9 +266,8 @@ def _load(name: str, ranks: Path) -> Encoding:
     content = _checked(ranks / table.file, table.digest, name)
     from tiktoken import Encoding
 
-    tokens = map(
-        a2b_base64, content.split()[::2]
-    )  # a line is a token and its rank; lines are in the order of ranks
+    # a line is a token and its rank; lines are in the order of ranks
+    tokens = map(a2b_base64, content.split()[::2])
     return Encoding(
         name,
         pat_str=table.pattern,

@@ -89,7 +89,7 @@ def _opens() -> Sought:
 
 
 def _unlocking(text: str) -> Iterator[Used]:
-    """Yield codes that a sentence only says to open something: "my garage opens with 1207"."""
+    """Yield codes with which a sentence opens something, such as "my garage opens with 1207"."""
     for match in _locked().finditer(text):
         yield *match.span("value" if match["value"] else "typed"), "code"
     for match in _opens().finditer(text):

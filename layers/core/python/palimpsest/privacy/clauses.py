@@ -155,7 +155,7 @@ def _says_more(clause: str) -> bool:
 
 
 def _is_plain(clause: str) -> bool:
-    """Return whether only words of the conversation are to be erased, not "it from the table"."""
+    """Return whether a clause asks to erase words of the conversation, not "it from the table"."""
     return not _other_words(clause) or _class("what_was_said").search(clause) is not None
 
 

@@ -14,9 +14,9 @@ from cachetools import LRUCache
 
 from palimpsest import parallel
 from palimpsest.clock import Clock, milliseconds
-from palimpsest.memory.ports import Memories, Pointer, UserState
+from palimpsest.memory.ports import Memories, Pointer
 from palimpsest.memory.preferences import TOPICS as PREFERENCES
-from palimpsest.memory.record import KEYED, Record, RecordType
+from palimpsest.memory.record import KEYED, Record, RecordType, UserState
 from palimpsest.models.ports import TokenCounter
 from palimpsest.profile.kinds import NAMES, kind_of_topic, known_topics
 from palimpsest.profile.profile import Profile, profile_of

@@ -105,6 +105,7 @@ def read(text: str, passages: Sequence[Passage]) -> Grounded | None:
     if not isinstance(answer, str) or not isinstance(cited, list):
         return None
     ids = {f"m{number}": passage.id for number, passage in enumerate(passages, 1)}
+    # Some models cite "[m1]", as they do in prose.
     names = (str(name).strip().strip("[]") for name in cited)
     citations = tuple(dict.fromkeys(ids[name] for name in names if name in ids))
     if not answer.strip():
@@ -220,6 +221,7 @@ class AnswerQuestion:
         try:
             for instructions in _instructions():
                 ask = partial(self._ask, self.model, instructions, as_data(question, passages))
+                # On a thread of its own, because a model's client may outlast the deadline.
                 completion = parallel.begin(ask, until=deadline).result()
                 spent.add(completion)
                 grounded = completion and read(completion.text, passages)
@@ -228,6 +230,7 @@ class AnswerQuestion:
                         grounded, method="model", usage=spent.usage, cost_usd=spent.cost_usd
                     )
         except CostLimitReached:
+            # The call was refused before it cost anything, so the cost is still known.
             pass
         except (ModelFailed, TimeoutError):
             spent.add(None)

@@ -62,8 +62,8 @@ def answerable(
     *,
     learned: Learned | None = None,
 ) -> Answerable:
-    """Return how likely the recall answers its question. `memories` are those that were read,
-    and `places` are all candidates in the order of their rank.
+    """Return how likely the recall answers its question. `memories` are the memories that were
+    read, and `places` are all candidates in the order of their rank.
     """
     if not places:
         return NOTHING_FOUND

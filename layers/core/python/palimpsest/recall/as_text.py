@@ -65,6 +65,7 @@ def passage_of(memory: ShownMemory, *, user: str, now: datetime | None = None) -
 
 def _passage_of_row(row: Mapping[str, Any], *, user: str) -> Passage:
     is_quoted = row["type"] not in KEYED and is_in_first_person(row["content"])
+    # Without a model, records are sentences of the user (docs/adr/0004), so a line quotes them.
     speaker = "user" if is_quoted or row.get("method") == "pattern" else None
     speaker = row.get("role") or speaker
     said_by = row.get("speaker")

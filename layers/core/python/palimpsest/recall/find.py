@@ -28,7 +28,7 @@ from palimpsest.scope import UserScope, paid_by
 from palimpsest.search.ports import Hit, Vectors, Words
 from palimpsest.text.analyser import term_set, terms
 
-HITS = 50  # of each search
+HITS = 50  # of each search; nearly all evidence is among so many (docs/adr/0040)
 SEARCH_SECONDS = 4.0  # that all searches of the index may take together
 NEWEST_RECORDS = 25
 # Milliseconds. If the index confirms a record after its search but before the tables are read, the
@@ -72,6 +72,8 @@ class FindCandidates:
         """Return the candidates with their raw scores. `now` is in epoch milliseconds."""
         deadline = monotonic() + SEARCH_SECONDS
         wheres = list(filters(query, request))
+        # All searches begin at once, so that a recall takes as long as the slowest. Those by
+        # meaning wait for the question's vector.
         vector = parallel.begin(partial(self._embedded, scope, query), until=deadline)
         words = [
             parallel.begin(
@@ -90,6 +92,8 @@ class FindCandidates:
         if not _add_hits(findings, "keyword", words):
             findings.degraded.add("search")
             findings.add("keyword", self._without_index(scope, query, request.filter))
+        # A share of words can't be compared with a score of the index, so it counts only for texts
+        # that no search has found.
         in_index = frozenset(findings.scores)
         findings.add("topic_key", topics.result())
         findings.add("topic_key", meant.result())
@@ -153,6 +157,7 @@ class FindCandidates:
             (key, coverage(query.terms, term_set(text)))
             for key, text in (records | messages).items()
         )
+        # Without this, each recall would have the newest texts as candidates, whatever it asks.
         return [(key, share) for key, share in covered if share > 0]
 
     def _new_records(self, scope: UserScope, request: RecallRequest, *, now: int) -> dict[str, str]:
@@ -186,6 +191,7 @@ class FindCandidates:
         while left > 0:
             page = self.memories.listed(scope, types=types, limit=min(PAGE, left), after=after)
             yield from page.records
+            # A page without a record of these types counts too, so that the loop ends.
             left -= max(1, len(page.records))
             if (after := page.after) is None:
                 return
@@ -206,6 +212,7 @@ class FindCandidates:
             session = scope.owner.session(name)
             head = self.sessions.open(session).head
             left = most - len(texts)
+            # The filter may name a session of another user.
             if head is None or head.user != scope.user or left <= 0:
                 continue
             first = max(head.base, head.seq - left) + 1
@@ -215,6 +222,7 @@ class FindCandidates:
             newest = list(page)
             for place, message in enumerate(newest):
                 before = newest[:place:-1]  # oldest first, up to right before this message
+                # The result of a memory tool repeats memories, and would be found in their place.
                 if not answers_own_tool(message, before):
                     texts[message_key(name, message.seq)] = spoken_text(message)
         return texts

@@ -16,6 +16,7 @@ def passage(memory: FoundMemory, query: Query) -> str:
     """Return the text that a reranker reads: the memory's text, after the question that was asked
     right before it, if there is one.
     """
+    # "Eight weeks." says nothing without the question that it answers (docs/adr/0030).
     question = shortened_end(memory.before) if is_question(memory.before.rstrip()) else ""
     best = best_sentences(memory.content, query, most=BEST_SENTENCES)
     return " ".join(filter(None, (question, best)))

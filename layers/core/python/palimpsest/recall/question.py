@@ -23,7 +23,7 @@ from palimpsest.text.word_files import entries, word_files
 
 DEFAULT_K = 5
 MAX_QUESTION = 4_000  # characters that are read
-LEAST_NAME = 3
+LEAST_NAME = 3  # letters; a shorter part of an id is rarely a name
 MAX_EXCERPTED = 50_000  # characters among which an excerpt is chosen
 NEAR = 100  # characters within which an excerpt looks for the beginning of a word
 
@@ -137,6 +137,7 @@ def _without(text: str, user: str, *, by: Mapping[bool, str] = NOTHING) -> str:
     def without_name(match: re.Match[str]) -> str:
         owned = _OWNED.search(match[0])
         bare = re.sub(r"[\W_]", "", folded(_OWNED.sub("", match[0])))
+        # In lower case, "mark" and "rose" are ordinary words.
         is_name = match[0][0].isupper() and bare in names
         return by[owned is not None] if is_name else match[0]
 
@@ -204,6 +205,7 @@ def _said_for(word: str) -> Sequence[str]:
 
 
 def _singular(word: str) -> tuple[str, ...]:
+    # "Class", "bus" and "tennis" are no plurals.
     if not word.isascii() or not word.endswith("s") or word.endswith(("ss", "us", "is")):
         return (word,)
     return word, f"{word[:-3]}y" if word.endswith("ies") else word[:-1]
@@ -223,7 +225,7 @@ def scores(question_terms: Sequence[str], texts: Sequence[Sequence[str]]) -> lis
     counts = [Counter(text) for text in texts]
     lengths = [len(text) for text in texts]
     every = Field(documents=len(texts), terms=sum(lengths))
-    costs = {length: BASE + every.slope * length for length in lengths}  # not as they are stored
+    costs = {length: BASE + every.slope * length for length in lengths}  # an index rounds them
     matches = []
     for term in question_terms:
         numbers = [number for number, count in enumerate(counts) if term in count]

@@ -61,6 +61,7 @@ class Rankers:
 
 def likelihood(terms: Mapping[str, float]) -> float:
     """Return how likely (0..1) a candidate with these terms answers the question."""
+    # `exp` overflows far from zero, where the likelihood is 0 or 1 anyway.
     return 1 / (1 + exp(-max(-50.0, min(50.0, sum(terms.values())))))
 
 

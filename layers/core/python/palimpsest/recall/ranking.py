@@ -88,6 +88,7 @@ def _given_terms(
     nearness = 0.0 if period is None else period.nearness(candidate.said_at)
     states = candidate.says in {"something", "little"}
     terms = {
+        # Centred, so that a memory of usual importance and age keeps the odds that were learned.
         "importance": weights.importance * (candidate.importance - 0.5),
         "recency": weights.recency * (_freshness(candidate, now, weights) - 0.5),
         "period": weights.period * nearness,
@@ -118,6 +119,8 @@ def near_enough(
             if result.candidate.coverage > weights.least_coverage or result.strength > 0
         )
     by_key = {result.candidate.key: result for result in results}
+    # Nothing is related to the question. A question that names only days shares no word with its
+    # answers, so these stay.
     if max(result.strength for result in results) < weights.near.least:
         return tuple(result for result in results if _is_of_days(result))
     least = max(map(_odds_without_topic, results)) - weights.far
@@ -169,6 +172,7 @@ def preselected(
     """Return the keys with the best scores, at most `most` of them. Only these are read from the
     tables.
     """
+    # With equal shares the choice depends less on the embedding model (docs/adr/0012).
     equal = replace(weights, vector=0.5)
     fused = _fused(
         [Candidate(key, scores, said_at=0) for key, scores in scores_by_key.items()], equal

@@ -5,7 +5,7 @@ or at the moment that the request names.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -14,7 +14,7 @@ from typing import TypeVar
 from palimpsest import parallel
 from palimpsest.clock import milliseconds, seconds
 from palimpsest.conversations.message import SPOKEN_ROLES, Message, message_key, message_of, text_of
-from palimpsest.conversations.ports import Sessions
+from palimpsest.conversations.ports import PartOfSession, Sessions
 from palimpsest.conversations.session import Head
 from palimpsest.conversations.spoken import said_at, spoken_text
 from palimpsest.memory.as_line import is_long_past, when
@@ -27,7 +27,7 @@ from palimpsest.memory.versions import as_of
 from palimpsest.recall.found import Candidate, FoundMemory, Scores, words_of
 from palimpsest.recall.question import Query, RecallRequest, coverage, excerpt
 from palimpsest.recall.refine import Seen
-from palimpsest.scope import SessionScope, UserScope
+from palimpsest.scope import UserScope
 from palimpsest.text.analyser import term_set
 from palimpsest.text.salience import own_words
 from palimpsest.text.sentences import says
@@ -173,6 +173,7 @@ class _RecordReader:
             lambda topic: self.memories.versions(run.scope, topic), list(pointers)
         )
         for (topic, pointer), versions in zip(pointers.items(), chains, strict=True):
+            # A topic with neither has lost its newest version by a deletion.
             retracted = None if pointer.record or pointer.ended else pointer.order[0]
             version = as_of(
                 versions, moment=run.moment, known_at=run.request.known_at, retracted=retracted
@@ -320,23 +321,28 @@ def _read_messages(run: RecallRun, keys: Sequence[str], sessions: Sessions) -> R
     for key in keys:
         session, seq = message_of(key) or ("", 0)
         by_session[session][seq] = key
+    if not by_session:
+        return ReadResult()
+    wanted = {session: _wanted(run, seqs) for session, seqs in by_session.items()}
+    parts = sessions.parts(run.scope, wanted).sessions
     return ReadResult().join(
-        parallel.run_each(
-            lambda wanted: _read_session(run, *wanted, sessions=sessions), list(by_session.items())
-        )
+        _of_session(run, session, seqs, parts[session]) for session, seqs in by_session.items()
     )
 
 
-def _read_session(
-    run: RecallRun, session: str, keys: Mapping[int, str], *, sessions: Sessions
+def _wanted(run: RecallRun, seqs: Collection[int]) -> frozenset[int]:
+    before = {seq - 1 for seq in seqs if seq > 1} if run.reads_before else set()
+    return frozenset(seqs) | before
+
+
+def _of_session(
+    run: RecallRun, session: str, keys: Mapping[int, str], part: PartOfSession
 ) -> ReadResult:
-    scope = run.scope.owner.session(session)
-    wanted = keys.keys() | ({seq - 1 for seq in keys if seq > 1} if run.reads_before else set())
-    messages, head = parallel.run_both(
-        lambda: _messages_at(sessions, scope, wanted), lambda: sessions.open(scope).head
-    )
+    messages, head = part.messages, part.head
     if head is None or head.is_gone(seconds(run.now)):
         return ReadResult(dropped=dict.fromkeys(keys.values(), "missing"))
+    # The index follows the tables later. Meanwhile another user may have begun a session of this
+    # id.
     if head.user != run.scope.user:
         return ReadResult(dropped=dict.fromkeys(keys.values(), "foreign"))
     read = ReadResult()
@@ -346,21 +352,13 @@ def _read_session(
             read.dropped[key] = "missing"
         elif (reason := _reason_against_message(message, head, run, session=session)) is not None:
             read.dropped[key] = reason
+        # The same question, asked before, resembles this one most and answers nothing.
         elif message.role == "user" and run.seen.asks(text):
             read.dropped[key] = "question"
         else:
             before = _said_before(messages.get(seq - 1), head) if run.reads_before else ""
             read.memories.append(_found_message(message, text, run, session=session, before=before))
     return read
-
-
-def _messages_at(
-    sessions: Sessions, scope: SessionScope, seqs: Iterable[int]
-) -> Mapping[int, Message]:
-    stored = (
-        message for page in _pages(sorted(seqs)) for message in sessions.messages_at(scope, page)
-    )
-    return {message.seq: message for message in stored}
 
 
 def _said_before(message: Message | None, head: Head) -> str:

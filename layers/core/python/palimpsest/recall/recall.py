@@ -66,6 +66,8 @@ class RecallResult:
 
     def recall_id(self, *, user: str, query: str) -> str:
         """Return the name of the recall for feedback. The same question and result have one."""
+        # Nothing is stored for a recall, so its name follows from question and result
+        # (docs/adr/0146).
         identity = json.dumps([user, query, *(memory.id for memory in self.memories)])
         return "rec_" + hashlib.sha256(identity.encode()).hexdigest()[:32]
 
@@ -110,6 +112,7 @@ class Recall:
         return self._recalled(scope, replace(request, query=masked(request.query)))
 
     def _recalled(self, scope: UserScope, request: RecallRequest) -> RecallResult:
+        # The floor is needed last, so the tenant's settings are read while the index is searched.
         floor = parallel.begin(partial(self._floor, scope, request))
         run, findings = self._run(scope, request)
         read = read_all(run, self.memories, self.sessions)
@@ -120,6 +123,7 @@ class Recall:
         judged = answerable(run.query, memories, after) if near else NOTHING_FOUND
         memories = without_echoes(_in_order(memories, near), question=run.query.text)
         if not request.looks_back:
+            # A later statement counts for questions about the present alone (docs/adr/0034).
             memories = newer_first(memories, run.query)
         chosen = self._within_budget(memories, request)
         is_known = judged.likelihood >= floor.result()
@@ -160,6 +164,7 @@ class Recall:
         if not run.request.filter.includes_messages or run.request.looks_back:
             return places, memories
         marked = with_outdated(self.memories, run.scope, memories)
+        # Only marks can change the ranks, so without any the first order holds.
         if marked == memories:
             return places, memories
         places = self._ranked(marked, run)

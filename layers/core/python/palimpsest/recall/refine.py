@@ -31,17 +31,15 @@ LOOKED_AT = 5  # how many of the best are compared; a lower one replaces nothing
 # A later statement moves above an older one only if it has at least this part of the older score.
 LEAST, IN_ONE_TALK = 0.12, 0.25
 WORDS_ALIKE = 2  # Two statements are alike if they share this many words.
-REPLACES = (
-    # The older statement is marked as outdated if the later one has at least this part of its
-    # score.
-    0.25
-)
+# The older statement is marked as outdated if the later one has at least this part of its score.
+REPLACES = 0.25
 
 _WENT_BY = re.compile(
     r"\b(?:did|was|were|had|used to|hatten?|war(?:en)?|étai(?:t|ent)"
     r"|avai(?:t|ent)|eran?|fue(?:ron)?|había)\b",
     re.IGNORECASE,
 )
+# General words, chosen before the labelled updates were seen (docs/adr/0034).
 _CHANGE = re.compile(
     r"\b(?:now|nowadays|these days|any ?more|no longer|no more|instead|after all|again|back "
     r"(?:to|at|on|in)|new|newly"
@@ -78,7 +76,6 @@ _VALUES = (
     re.compile(rf"(?<=[\w,;:] )(?!I\b|(?i:{_DAY.pattern}))[A-ZÀ-ÞА-ЯΑ-Ω][\w'-]+"),
 )
 """Patterns of a number, a day and a name."""
-"""A message, by its session and sequence number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +137,7 @@ def without_echoes(memories: Sequence[FoundMemory], *, question: str) -> list[Fo
         for key, memory in records.items()
         if memory.record is not None
     }
+    # An answer repeats words of its question, so these don't show that it recites a record.
     question_terms = term_set(question)
     left: dict[str, FoundMemory] = {}
     for memory in memories:

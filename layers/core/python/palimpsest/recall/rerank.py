@@ -20,7 +20,9 @@ FIRST = 21  # how many of the best are read; a lower one rarely answers the ques
 SECONDS = 0.4  # of processor time of the thread that reads
 PATIENCE = 1.2  # seconds by the clock; a busy machine gives the thread a third of its time
 GRACE = 0.05  # extra seconds in which a reranker that stops in time returns its scores
-FIRST_PART = 3  # texts; each following part has twice as many as the one before
+# Texts. The first part is small, because it shows how long a text takes. Each following part has
+# twice as many as the one before, if there is time.
+FIRST_PART = 3
 RERANKER, PARTIAL = "reranker", "reranker: partial"
 """The names in `degraded` of a reranker that read nothing, and of one that read fewer texts than it
 was given.
@@ -76,11 +78,13 @@ def _read_in_parts(
     """Add the scores of the texts to `scores`, part by part, so that a part that is too late loses
     no other. A part is only as large as the processor time that is left allows.
     """
+    # On a busy machine 400 ms by the clock pass before the first text is read (docs/adr/0130).
     began = before = thread_time()
     size = FIRST_PART
     while size > 0 and (part := texts[len(scores) : len(scores) + size]):
         read = reranker.scores(question, part, until=until)
         scores.extend(read)
+        # The reranker itself stopped at `until`.
         if len(read) < len(part):
             return
         now = thread_time()

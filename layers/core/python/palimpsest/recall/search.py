@@ -102,6 +102,7 @@ class SearchMemories:
         if for_messages and all(message_of(hit.key) is None for hit in hits):
             return ()
         scores: dict[str, dict[Retriever, float]] = {hit.key: {mode: hit.score} for hit in hits}
+        # Uses change a recall's ranks only. A search has the retriever's order.
         run = RecallRun(scope, query, request, scores, now, reads_uses=False)
         read = read_all(run, self.memories, self.sessions)
         scored = [replace(memory, score=memory.candidate.scores[mode]) for memory in read.memories]
@@ -164,6 +165,7 @@ class FindSessions:
         finds them, and the cursor of the users after them (None: these are the last). Raises
         `BadRequest` (`invalid_cursor`).
         """
+        # The index has a partition for each user, so a tenant is searched user by user.
         users, following = self.search.memories.users(scope.tenant, limit=USERS, after=after)
         by_user = parallel.run_each(
             lambda user: self._scored(scope.user(user), words, where), users

@@ -53,6 +53,7 @@ def quoted(
     every = [
         sentence for memory in memories[:MEMORIES] for sentence in _sentences(memory, query, user)
     ]
+    # A reranker has no time for all sentences, so the words choose which it reads.
     every.sort(key=lambda sentence: -(sentence.odds + SENTENCE * sentence.share))
     likely = every[:COMPARED]
     if not likely:

@@ -147,6 +147,7 @@ def definition(tool: MemoryTool, form: ToolFormat) -> Mapping[str, Any]:
         case "converse":
             return {"toolSpec": {**named, "inputSchema": {"json": tool.parameters}}}
         case "responses":
+            # The strict mode of this API requires that every field is required.
             return {"type": "function", **named, "parameters": tool.parameters, "strict": False}
         case _:
             return {"type": "function", "function": {**named, "parameters": tool.parameters}}
@@ -248,6 +249,7 @@ class MemoryTools:
         wanted = normalized(memory.removeprefix("- "))
         for similar in near:
             shown = line_of_passage(passage_of(similar, user=scope.user))
+            # The exact words only, because a model that paraphrases may mean another memory.
             if wanted in (normalized(similar.content), normalized(shown)):
                 self.manage.delete(scope, similar.id)
                 return f"{USER_MEMORY}\n- Forgotten."

@@ -41,6 +41,8 @@ def topics_meant(question: Vector, *, model: str) -> tuple[str, ...]:
     if not known:
         return ()
     cosines = [sum(map(mul, question, topic.vector)) for topic in known]
+    # How near unrelated texts are depends on the model. Measured from the mean, the limits hold for
+    # each model (docs/adr/0134).
     usual = fmean(cosines)
     nearness = [(cosine - usual) / (1 - usual) for cosine in cosines]
     best = max(nearness)

@@ -25,10 +25,8 @@ from palimpsest.search.documents import SESSION_GONE, Indexable, gone
 from palimpsest.search.plans import EmbedPlans, Plan
 from palimpsest.search.ports import Document, Gone, SearchIndex
 
-AT_ONCE, PAGES_AT_ONCE = (
-    100,
-    30,
-)  # documents on a page, and pages, that one delivery checks for an erased user
+# documents on a page, and pages, that one delivery checks for an erased user
+AT_ONCE, PAGES_AT_ONCE = 100, 30
 Planning = Callable[[], Plan | None]
 
 
@@ -231,9 +229,8 @@ class Embed:
         vectorless = set() if self.embedder is None else bare
         failed = self.index.write(plan.owner, [*documents, *plan.gone.values()])
         if plan.there and self.memories.user(plan.owner).epoch != plan.epoch:
-            outcome.join(
-                self.outcome(tuple(plan.changes.values()))
-            )  # the user was erased meanwhile, maybe before this write
+            # the user was erased meanwhile, maybe before this write
+            outcome.join(self.outcome(tuple(plan.changes.values())))
             return
         outcome.unwritten.update(plan.changes[key] for key in failed)
         outcome.without_vector.update(plan.changes[key] for key in vectorless)

@@ -68,9 +68,8 @@ class EmbedPlans:
 
     def _take_in(self, plan: Plan, changes: Sequence[RecordChanged]) -> None:
         ids = [change.record_id for change in changes]
-        now = milliseconds(
-            self.clock.now()
-        )  # before the read, so that items which an import restores later are newer
+        # before the read, so that items which an import restores later are newer
+        now = milliseconds(self.clock.now())
         plan.changes |= dict(zip(ids, changes, strict=True))
         records = {record.id: record for record in self.memories.records(plan.owner, ids)}
         missing = [name for name in ids if name not in records]

@@ -31,8 +31,8 @@ HARMLESS = "hello"
 
 @dataclass(frozen=True, slots=True)
 class Reindex:
-    """Rebuilds the index step by step. `index` and `embed` belong to the space of the new index. It
-    differs from the space of the index that is read if the embedding model changes.
+    """Rebuilds the index step by step. `index` and `embed` have the vector space of the new index.
+    After a change of the embedding model, searches still read an index of another space.
     """
 
     owners: Owners
@@ -120,9 +120,8 @@ class Reindex:
         if unwritten:
             raise Unavailable("A page could not be indexed; try again.")
         if left and self.embed.embedder is not None:
-            self.embed.embedder.embed(
-                [HARMLESS]
-            )  # if this succeeds, the model refused those texts; otherwise it fails here too
+            # if this succeeds, the model refused those texts; otherwise it fails here too
+            self.embed.embedder.embed([HARMLESS])
         done = len(changes) - len(left)
         return replace(state, indexed=state.indexed + done, left_out=state.left_out + len(left))
 

@@ -281,8 +281,7 @@ def _characters_and_pairs(run: str) -> Iterator[str]:
 
 
 def _parts(word: str) -> list[str]:
-    size = (
-        PART if word < "\u0590" else SHORT_PART
-    )  # Latin, Greek, Cyrillic, Armenian stand before Hebrew
+    # Scripts before Hebrew (Latin, Greek, Cyrillic, Armenian) write vowels, so parts are longer.
+    size = PART if word < "\u0590" else SHORT_PART
     most = min(len(word), MAX_WORD)
     return [] if word[:most].isdigit() else [word[at : at + size] for at in range(most - size + 1)]

@@ -189,12 +189,10 @@ def _seam(text: str, end: int) -> int:
 
 _ODD = re.compile(r"[^\x20-\x7e]")
 _JOINERS = "\u200c\u200d"
-_BRACKETS = str.maketrans(
-    "\uff1c\ufe64\uff1e\ufe65\uff06\ufe60", "<<>>&&"
-)  # models read them as plain ones
-_INVISIBLE = re.compile(
-    "[\u115f\u1160\u17b4\u17b5\u3164\uffa0\U000e0100-\U000e01ef]"
-)  # letters and marks of no shape
+# models read them as plain ones
+_BRACKETS = str.maketrans("\uff1c\ufe64\uff1e\ufe65\uff06\ufe60", "<<>>&&")
+# letters and marks of no shape
+_INVISIBLE = re.compile("[\u115f\u1160\u17b4\u17b5\u3164\uffa0\U000e0100-\U000e01ef]")
 _UNSEEN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs"})
 
 

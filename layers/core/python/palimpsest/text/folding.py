@@ -59,9 +59,8 @@ _NO_LETTERS = dict[int, int | str | None].fromkeys((0xAD, 0x200D))  # soft hyphe
 WITH_ACCENTS = _Folding(removed=frozenset(), letters=_NO_LETTERS)
 
 _WITHOUT_ACCENTS = _Folding(
-    removed=frozenset(
-        (*range(10, 37), *range(200, 241))
-    ),  # combining classes: Hebrew and Arabic points, accents
+    # combining classes: Hebrew and Arabic points, accents
+    removed=frozenset((*range(10, 37), *range(200, 241))),
     letters=_NO_LETTERS
     | {0x640: None, 0x629: None, 0x649: 0x64A},  # Arabic: tatweel, ta marbuta, alef maqsura to ya
 )

@@ -46,8 +46,8 @@ class _UnknownFormError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Alternatives, each a sequence of parts. If the group is repeated, no piece reaches from it
-    into the parts before or after it.
+    """Alternatives, each a sequence of parts. A piece ends at the border of a repeated group,
+    because the number of repetitions is unknown.
     """
 
     branches: Sequence[Sequence[_Part]]
@@ -90,7 +90,7 @@ def _has_words(group: _Group) -> bool:
 
 
 def _read(pattern: str) -> _Group:
-    """Return the alternatives of the pattern. If it has an unknown form, they match any text."""
+    """Return the alternatives of the pattern. A pattern of an unknown form may match any text."""
     tokens = _TOKEN.finditer(pattern)
     try:
         return _group(tokens)

@@ -18,8 +18,8 @@ _PLAIN = re.compile(r"[a-zà-öø-ÿ0-9 =-]+", re.IGNORECASE)
 
 
 class Sought:
-    """A pattern that is compiled at its first use. The pieces of text that its matches contain are
-    derived from the pattern, so a new word in the pattern needs no other change.
+    """A pattern that is compiled at its first use. A text without the pieces that each match
+    contains is skipped. These pieces are derived from the pattern itself.
     """
 
     def __init__(self, pattern: str, flags: int = 0) -> None:

@@ -99,8 +99,8 @@ def _join(triggers: Triggers) -> int:
 
 
 class _PatternsByWord(dict[str, int]):
-    """The patterns that may match a text with a word, among the first `joined` triggers that are
-    asked together. The results are cached by word, because words are repeated.
+    """The patterns that may match a text with a word. They are the patterns of the first `joined`
+    triggers of `_TOGETHER`. The results are cached by word, because words are repeated.
     """
 
     def __init__(self, joined: int) -> None:
@@ -125,9 +125,7 @@ def _patterns_by_word(joined: int) -> _PatternsByWord:
 
 @lru_cache(maxsize=256)  # a sentence is asked for by many readers
 def _mask_of_all(text: str, joined: int) -> int:
-    """Return the patterns that may match the text, among the first `joined` triggers that are asked
-    together.
-    """
+    """Return the patterns of the first `joined` triggers of `_TOGETHER` that may match the text."""
     if _TWO in text:
         return -1
     patterns = _patterns_by_word(joined)

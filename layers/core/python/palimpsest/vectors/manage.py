@@ -171,9 +171,8 @@ class ManageVectors:
         An empty namespace accepts a new dimension.
         """
         gone = self._delete(scope, checked_id(name, field="namespace"), ids)
-        if self._namespace(
-            scope, name
-        ).version:  # also if an earlier call deleted them but stopped before this
+        if self._namespace(scope, name).version:
+            # also if an earlier call deleted them but stopped before this
             self.exports(scope)
         return gone
 

@@ -47,9 +47,8 @@ def embed_worker() -> EmbedWorker:
     )
     steps = UserSteps(jobs, RestartSteps(jobs, clock), clock)
     if embeds_here(environment):
-        index_embedder(
-            environment
-        )  # begins to load: a context that asks for a vector waits no more than seconds
+        # begins to load: a context that asks for a vector waits no more than seconds
+        index_embedder(environment)
 
     def embed(changes: Sequence[Changed]) -> tuple[Changed, ...]:
         index, model = _prepared(environment), _embedder(environment)

@@ -163,6 +163,7 @@ def queue_record(record: SQSRecord, *, worker: Worker) -> None:
         "kind": notice.kind,
         "receives": receives,
     }
+    # A first delivery is of a new job, or of one that an operator sends again, which starts anew.
     if receives > 1 and _has_failed(worker, notice):
         worker.hide(record.receipt_handle, seconds=0)
         raise JobFailed("The job failed before, and its message becomes a dead letter.")
@@ -171,9 +172,8 @@ def queue_record(record: SQSRecord, *, worker: Worker) -> None:
     except NewerJob:
         logger.warning("job of a newer release", extra=fields)
         return
-    except (
-        Exception
-    ) as error:  # the outermost edge: whatever failed, the job must end or be tried again
+    except Exception as error:
+        # the outermost edge: whatever failed, the job must end or be tried again
         logger.warning("job step failed", extra={**fields, **_failure(error)})
         _end_or_try_again(record, notice, error, worker=worker)
         raise
@@ -214,9 +214,8 @@ def _failed_before(worker: Worker, notice: JobNotice) -> int:
 def _leave(worker: Worker, notice: JobNotice) -> None:
     try:
         worker.free_place(notice)
-    except (
-        PalimpsestError
-    ) as error:  # the step is done nevertheless, and the sweep finds the jobs that wait
+    except PalimpsestError as error:
+        # the step is done nevertheless, and the sweep finds the jobs that wait
         logger.warning(
             "place in the queue not left", extra={"job_id": notice.job_id, **_failure(error)}
         )
@@ -321,9 +320,8 @@ def stream_batch(
     def record_handler(record: DynamoDBRecord) -> None:
         try:
             handle(record.raw_event)
-        except (
-            Exception
-        ) as error:  # the outermost edge: the record is delivered again, and nobody else logs why
+        except Exception as error:
+            # the outermost edge: the record is delivered again, and nobody else logs why
             logger.warning(
                 "stream record failed", extra={"event_id": record.event_id, **_failure(error)}
             )

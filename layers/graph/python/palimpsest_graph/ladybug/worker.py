@@ -26,14 +26,12 @@ INTERNAL = frozenset({"_ID", "_SRC", "_DST"})
 
 def main() -> None:
     sys.path.insert(0, sys.argv[1])
-    warnings.simplefilter(
-        "ignore"
-    )  # the engine would rather not be asked to check a query before it runs
+    # the engine would rather not be asked to check a query before it runs
+    warnings.simplefilter("ignore")
     import ladybug
 
-    os.dup2(
-        os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno()
-    )  # errors may show texts from here
+    # errors may show texts from here
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
     _say({"started": True})
     database = ladybug.Database(
         ":memory:", buffer_pool_size=POOL, max_num_threads=1, max_db_size=ADDRESSES
@@ -42,9 +40,8 @@ def main() -> None:
     load = json.loads(sys.stdin.readline())
     for statement in load["statements"]:
         connection.execute(statement)
-    connection.execute(
-        "RETURN $number", {"number": 1}
-    )  # modules that the engine imports for values other than texts
+    # The engine imports modules for values other than texts, and can open no file later.
+    connection.execute("RETURN $number", {"number": 1})
     _confine(load["memory"])
     _say({"loaded": True})
     for line in sys.stdin:
@@ -55,9 +52,8 @@ def _confine(memory: int) -> None:
     """Confine this process. From now on it can't open files or connections, can't write to files,
     and can't get more memory than `memory` bytes.
     """
-    pages = (
-        int(STATUS.read_text().split()[0]) if STATUS.exists() else 0
-    )  # of address space; not every system tells
+    # Pages of address space. Not every system reports them.
+    pages = int(STATUS.read_text().split()[0]) if STATUS.exists() else 0
     resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     if pages:
@@ -83,11 +79,8 @@ def _rows(connection: Any, request: dict[str, Any]) -> dict[str, Any]:
     begun = time.monotonic()
     try:
         prepared = connection.prepare(request["cypher"], request["parameters"])
-    except (
-        RuntimeError,
-        TypeError,
-        ValueError,
-    ) as error:  # the last two are for values that the engine has no type for
+    except (RuntimeError, TypeError, ValueError) as error:
+        # the last two are for values that the engine has no type for
         return {"invalid": str(error)}
     if not prepared.is_success():
         return {"invalid": prepared.get_error_message()}

@@ -14,8 +14,8 @@ from palimpsest.jobs.job import Job
 from palimpsest.jobs.payloads import NOTHING
 from palimpsest.memory.burials import Burial
 from palimpsest.memory.expiry import Walk
-from palimpsest.memory.ports import ChunkLine, Pointer, Progress, Reminder, Tombstone, UserState
-from palimpsest.memory.record import Order, Record
+from palimpsest.memory.ports import ChunkLine, Pointer, Progress, Reminder, Tombstone
+from palimpsest.memory.record import Order, Record, UserState
 from palimpsest.payloads import decoded, encoded
 from palimpsest.tenants.ports import StaticFact
 from palimpsest.usage import Row

@@ -30,9 +30,8 @@ from palimpsest.memory.ports import (
     RecordPage,
     Reminder,
     Tombstone,
-    UserState,
 )
-from palimpsest.memory.record import GRAPH, Record, RecordType
+from palimpsest.memory.record import GRAPH, Record, RecordType, UserState
 from palimpsest.scope import Scope, UserScope
 
 from palimpsest_local.stores.kinds import (

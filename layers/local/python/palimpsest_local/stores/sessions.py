@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, cast
 
 from palimpsest.conversations.message import Message
-from palimpsest.conversations.ports import HeadMoved, Listed, Opened
+from palimpsest.conversations.ports import HeadMoved, Listed, Opened, PartOfSession, PartsOfSessions
 from palimpsest.conversations.session import Commit, Compaction, Head, IdempotencyKey, Settings
 from palimpsest.engines.cursors import session_cursor
 from palimpsest.engines.places import COUNTERS, listed_within, session_listed_as
@@ -99,6 +99,17 @@ class LocalSessions:
             return tuple(
                 message for seq in sorted(set(seqs)) if (message := stored.get(seq)) is not None
             )
+
+    def parts(self, scope: UserScope, seqs: Mapping[str, Collection[int]]) -> PartsOfSessions:
+        with self.state.lock:
+            read = {
+                name: self._part(scope.owner.session(name), wanted) for name, wanted in seqs.items()
+            }
+            return PartsOfSessions(read, self.epoch(scope))
+
+    def _part(self, scope: SessionScope, seqs: Collection[int]) -> PartOfSession:
+        messages = self.messages_at(scope, sorted(seqs))
+        return PartOfSession(self._partition(scope).head, {each.seq: each for each in messages})
 
     def compaction(self, scope: SessionScope, last: int) -> Compaction | None:
         with self.state.lock:

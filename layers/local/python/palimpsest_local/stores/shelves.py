@@ -84,7 +84,7 @@ class Shelves(Protocol):
 
 
 class NumberedDict(Generic[V]):
-    """A `Series` in this process."""
+    """Implements `Series` with a dictionary in this process."""
 
     def __init__(self) -> None:
         self._records: dict[int, V] = {}

@@ -87,7 +87,7 @@ class LocalVectors:
 
 
 class LocalBlobs:
-    """`Blobs` in a dictionary. Safe for many threads. A crash that a test injects may come before
+    """Implements `Blobs` with a dictionary. Safe for many threads. A test can let it crash before
     or after each write.
     """
 

@@ -318,9 +318,8 @@ def _listed(job: Job) -> ListedJob:
     """
     return {
         "job_id": job.id,
-        "kind": cast(
-            "TenantJobKind", job.kind
-        ),  # jobs of the operator belong to a tenant that has no keys
+        # jobs of the operator belong to a tenant that has no keys
+        "kind": cast("TenantJobKind", job.kind),
         "state": job.state,
         "user_id": job.user,
         "session_id": job.session or None,

@@ -32,9 +32,9 @@ from palimpsest.context.blocks.ranking import RecordRanking
 from palimpsest.context.stable import changes_room
 from palimpsest.conversations.blocks import ExtractiveBlock
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
-from palimpsest.memory.ports import Memories, Pointer, UserState
+from palimpsest.memory.ports import Memories, Pointer
 from palimpsest.memory.preferences import newest as newest_preferences
-from palimpsest.memory.record import Record
+from palimpsest.memory.record import Record, UserState
 from palimpsest.memory.resting import changed_grounds
 from palimpsest.models.ports import ChatModel
 from palimpsest.prompts import files as prompts
@@ -109,7 +109,7 @@ class ExtractiveMemory:
 
     def read(self, session: Conversation) -> RecordRanking:
         """Return the user's records, from which the context chooses. Raises `Unavailable`."""
-        return self._records.of(session.owner)
+        return self._records.of(session.owner, user=session.memory)
 
     def chosen(
         self,
@@ -185,21 +185,26 @@ class CurrentRecords:
         )
         self._lock = threading.Lock()
 
-    def of(self, scope: UserScope) -> RecordRanking:
-        """Return the user's current records. If nothing changed, it takes one small read. Raises
+    def of(self, scope: UserScope, *, user: UserState | None = None) -> RecordRanking:
+        """Return the user's current records. `user` is the user's state if it was just read. If
+        nothing changed since, nothing is read then. Otherwise it takes one small read. Raises
         `Unavailable`.
         """
         now = self._clock.now()
-        user = self._memories.user(scope)
+        if user is None:
+            user = self._memories.user(scope)
         with self._lock:
             cached = self._cache.get(scope)
         is_same = cached is not None and cached.user == user
         if cached is not None and is_same and (cached.is_settled or now < cached.read_at + LAG):
             return cached.ranking
+        # At version 0 nothing was ever stored for the user.
         ranking = self._read(scope) if user.version else RecordRanking((), is_whole=True)
         changed = changed_grounds(self._memories, scope, ranking.records)
         outdated = self._outdated(scope, ranking, cached)
         ranking = replace(ranking, changed=changed, outdated=outdated)
+        # The lists follow the table a moment later. If a second reading finds the same version,
+        # they have caught up.
         with self._lock:
             self._cache[scope] = _Cached(user, ranking, now, is_settled=is_same, outdated=outdated)
         return ranking
@@ -216,7 +221,10 @@ class CurrentRecords:
         return OutdatedMessages(self._memories, scope, topics, before=before)
 
     def _read(self, scope: UserScope) -> RecordRanking:
-        newest = self._memories.listed(scope, limit=NEWEST)
+        preferences, newest = parallel.run_both(
+            lambda: newest_preferences(self._memories, scope, limit=PREFERENCES),
+            lambda: self._memories.listed(scope, limit=NEWEST),
+        )
         records = {record.id: record for record in newest.records}
         if newest.after is not None:
             oldest = self._memories.listed(scope, limit=OLDEST, newest_first=False)
@@ -225,7 +233,7 @@ class CurrentRecords:
         pointers = self._pointers(scope, others)
         named = {pointer.record for pointer in pointers}
         current = (
-            *newest_preferences(self._memories, scope, limit=PREFERENCES),
+            *preferences,
             *(record for record in others if record.topic_key is None or record.id in named),
         )
         holding = {record.id for record in current}

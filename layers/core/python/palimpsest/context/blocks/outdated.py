@@ -57,6 +57,7 @@ class OutdatedMessages:
         """
         if len(self._topics) > MOST_TOPICS:
             return None
+        # One thread reads the versions, and the others wait for its result.
         with self._lock:
             new = [topic for topic in self._topics if topic not in self.places]
             self.places |= dict(zip(new, parallel.run_each(self._read, new), strict=True))

@@ -9,7 +9,7 @@ from typing import Literal, Protocol, TypeVar
 from palimpsest.conversations.blocks import BlockType
 from palimpsest.conversations.configuration import Strategy
 from palimpsest.errors import ReadOnlyBlock
-from palimpsest.memory.record import RecordType, Source
+from palimpsest.memory.record import RecordType, Source, UserState
 from palimpsest.profile.kinds import SectionKind
 from palimpsest.scope import SessionScope, UserScope
 
@@ -103,8 +103,9 @@ class BlockContent:
 class Conversation:
     """A session as a block sees it: its user, its agent, and the configuration of its memory. The
     stable part of its contexts shows what was known at `frozen_at` (epoch milliseconds; None: now).
-    `shows` says whether its contexts show a message, by its session and sequence number. It is
-    None if that is known only once a context is put together.
+    `memory` is the state of the user's memory as it was read together with the session, or None if
+    it was not read. `shows` says whether its contexts show a message, by its session and sequence
+    number. It is None if that is known only once a context is put together.
     """
 
     scope: SessionScope
@@ -112,6 +113,7 @@ class Conversation:
     config: Strategy
     agent: str | None = None
     frozen_at: int | None = None
+    memory: UserState | None = None
     shows: Shows | None = None
 
     @property

@@ -4,7 +4,7 @@ without it and names it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import monotonic
@@ -16,7 +16,7 @@ from palimpsest.context.blocks.ports import BlockContent, Conversation
 from palimpsest.context.blocks.ranking import RecordRanking
 from palimpsest.context.blocks.static import StaticMemory
 from palimpsest.context.blocks.vectors import VectorMemory
-from palimpsest.conversations.blocks import BlockType
+from palimpsest.conversations.blocks import PRIORITY, BlockType
 from palimpsest.conversations.ports import PartState, Store
 from palimpsest.errors import PalimpsestError, Unavailable
 from palimpsest.jobs.job import Job
@@ -25,6 +25,10 @@ from palimpsest.memory.stated_in import Place
 from palimpsest.scope import Scope
 
 PATIENCE = 5.0  # seconds that a context waits for its blocks
+BEGUN: Sequence[BlockType] = ("extractive", "vector", "static")
+"""The order in which blocks are begun. The vector block takes longest, but uses the records that
+the extractive block reads.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +52,16 @@ class BlockReader:
             if self._is_wanted(block.type, session, newest)
         ]
         tasks: dict[BlockType, parallel.Task[Any]] = {}
-        for block in sorted(wanted, key=lambda block: block == "vector"):
+        for block in sorted(wanted, key=BEGUN.index):
             read = partial(self._read, block, session, newest, records=tasks.get("extractive"))
             tasks[block] = parallel.begin(read, until=until)
-        return BlockReads(self, session, newest, tasks, asks=asks)
+        shown = {block: tasks[block] for block in PRIORITY if block in tasks}
+        return BlockReads(self, session, newest, shown, asks=asks)
 
     def _is_wanted(self, block: BlockType, session: Conversation, newest: str | None) -> bool:
         if block == "vector" and newest is None:
             return False
+        # A service may lack a default block without a failure (docs/adr/0020).
         return session.config.names_blocks or getattr(self, block) is not None
 
     def _read(

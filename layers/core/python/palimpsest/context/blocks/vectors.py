@@ -86,6 +86,8 @@ class VectorMemory:
         )
         most = min(block.k, session.config.max_records or block.k)
         first = without_like_questions(items[:most])
+        # The places of questions that are left out stay empty, which saves tokens that no cache
+        # serves (docs/adr/0125).
         left = most - (min(most, len(items)) - len(first))
         return BlockContent("vector", (*first, *items[most:]), max_items=left)
 

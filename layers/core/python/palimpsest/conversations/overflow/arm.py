@@ -282,9 +282,8 @@ class OverflowJobs:
 
     def discard(self, job: Job) -> None:
         """End a job for which its session no longer waits."""
-        with suppress(
-            CommitLost
-        ):  # another delivery of the same message has ended the job meanwhile
+        with suppress(CommitLost):
+            # another delivery of the same message has ended the job meanwhile
             self.jobs.finish(replace(job, state="done", due_at=None, error="overtaken"))
 
     def arm(self, job: Job, *, at_once: bool = False) -> str | None:

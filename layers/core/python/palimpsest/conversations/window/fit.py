@@ -85,6 +85,7 @@ def newest(stored: Iterator[Message], *, budget: int, last_user_seq: int) -> tup
         is_enough = (
             budget <= read if in_chain else budget <= max(read, weight) or size >= MOST_BYTES
         )
+        # Read from the newest on, a result comes before its call, and a context needs both.
         if message.role != "tool" and is_enough:
             return _oldest_first(held, last_user_seq)
     return tuple(reversed(held))
@@ -223,7 +224,10 @@ def _shared_out(
     *older, current = parts
     weight = _weight(current)
     summary = summary_within(room=most)
+    # A chain counts its texts, which takes long. A context that fits needs no counting
+    # (docs/adr/0009).
     chain = Chain(current, count) if weight + summary.tokens > room else None
+    # The summary gives way before the newest user message does (docs/adr/0009).
     if chain and chain.least + summary.tokens > room:
         summary = summary_within(room=min(most, room - chain.least))
     room -= summary.tokens
@@ -320,6 +324,8 @@ def _summary_within(
     while shown_summary.tokens > room and limit >= LEAST_SUMMARY:
         short, _ = shortened(text, limit=limit, count=count)
         shown_summary = _shown_summary(short, summary_as, count, is_cut=True)
+        # A marker is added, and tokens join at the cut, so the weight differs a little from the
+        # limit.
         limit -= max(1, shown_summary.tokens - room)
     return shown_summary if shown_summary.tokens <= room else _ShownSummary(is_cut=True)
 

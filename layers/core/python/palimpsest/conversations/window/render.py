@@ -257,6 +257,7 @@ def drafted(entry: WindowEntry, count: Count) -> MessageParts:
     fixed = weigh(_bare(entry.chat), count)
     *others, longest = sorted(_parts(entry.chat), key=lambda part: _length(entry.chat, part))
     weights = [count(text) for _, _, text in others]
+    # Counting the longest text would take most of the time.
     weights.append(max(0, entry.tokens - fixed - sum(weights)))
     parts = zip([*others, longest], weights, strict=True)
     return MessageParts(entry, fixed, [_text(entry, part, tokens, count) for part, tokens in parts])

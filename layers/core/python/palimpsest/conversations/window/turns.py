@@ -133,9 +133,12 @@ class Chain:
 
     def fit(self, room: int) -> tuple[list[WindowEntry], list[Cut]]:
         """Return the chain cut to the room, and its cuts. The chain is never empty."""
+        # Groups are dropped first, by their least weights, because a text of a dropped group needs
+        # no cut.
         self._drop(room, is_victim=_has_calls, weight=_least_with_texts)
         self._lower(_outputs, room)
         self._replace_arguments(room)
+        # Replaced arguments left room, so that outputs get some of their text back.
         self._lower(_outputs, room)
         if self._weight > room:
             self._drop(room, is_victim=_has_no_calls, weight=_least)
@@ -166,6 +169,7 @@ class Chain:
                 self._gone += group
             else:
                 held.append(group)
+        # A model that does not see its last result calls again for ever (docs/adr/0009).
         self._groups = held + self._groups[-1:]
 
     def _lower(self, kind: Callable[[MessageParts], list[Text]], room: int) -> None:

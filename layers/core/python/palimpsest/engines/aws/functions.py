@@ -40,11 +40,8 @@ class FunctionEmbedder:
             vectors: list[Vector] = json.loads(answer["Payload"].read())["vectors"]
         except (BotoCoreError, ClientError) as error:
             raise ModelUnavailable("The function that embeds did not answer.") from error
-        except (
-            ValueError,
-            LookupError,
-            TypeError,
-        ) as error:  # the function failed, and its error is the answer
+        except (ValueError, LookupError, TypeError) as error:
+            # the function failed, and its error is the answer
             raise ModelUnavailable("The function that embeds has failed.") from error
         return vectors
 

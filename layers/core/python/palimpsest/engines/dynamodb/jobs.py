@@ -70,6 +70,7 @@ class DynamoDbJobs(OneTable):
         places, has_more = index.page(
             scope, limit=limit, after=cursor.place(after), newest_first=newest_first
         )
+        # The index follows the table a moment later, so a job may have been started again.
         jobs = tuple(job for job in self._read(scope, places) if job.state == "failed")
         return jobs, cursor.at(places[-1]) if has_more else None
 
@@ -93,6 +94,7 @@ class DynamoDbJobs(OneTable):
         update.put("state", items.text("running"))
         update.put_due(job_partition(job), job.due_at)
         update.require("state", items.text("pending"), items.text("running"))
+        # A job without a deadline rests, because other jobs do its work.
         update.require_present("due_at")
         self._if_so(job, update)
 
@@ -111,9 +113,8 @@ class DynamoDbJobs(OneTable):
             self._table.name, Scope(job.tenant).job_partition(job.root), items.JOB
         )
         with suppress(CommitLost):  # that job is gone
-            self._table.transact(
-                [{"Update": arguments}]
-            )  # a plain update would be repeated if its answer is lost
+            # a plain update would be repeated if its answer is lost
+            self._table.transact([{"Update": arguments}])
 
     def finish(self, job: Job) -> None:
         self._table.call("UpdateItem", **finishing(self._table.name, job))

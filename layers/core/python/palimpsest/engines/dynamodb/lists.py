@@ -27,14 +27,10 @@ BUCKET = "tenant_bucket"
 """The attribute that holds an item's bucket. It is the hash key of the indexes `by_user` and
 `by_tenant`.
 """
-SESSIONS, FAILED = (
-    "sessions#",
-    "failed#",
-)  # a tenant's lists that are not by user: of sessions, and of failed jobs
-_FIRST, _LAST = (
-    "!",
-    "~",
-)  # below and above every place, because ids and times do not contain these characters
+# A tenant's lists that are not by user: of sessions, and of failed jobs.
+SESSIONS, FAILED = "sessions#", "failed#"
+# Below and above every place, because ids and times do not contain these characters.
+_FIRST, _LAST = "!", "~"
 
 
 def bucket_of(scope: UserScope) -> str:
@@ -87,9 +83,8 @@ class TenantIndex:
         low, high = within
         if after is not None:
             low, high = (low, min(after, high)) if newest_first else (max(after, low), high)
-        count = (
-            limit + 1 if after is None else limit + 2
-        )  # the range includes its ends, so `after` may be found again
+        # the range includes its ends, so `after` may be found again
+        count = limit + 1 if after is None else limit + 2
         read = partial(self._bucket, low=low, high=high, count=count, newest_first=newest_first)
         buckets = (
             buckets_of(scope, among=self.among) if user is None else (bucket_of(scope.user(user)),)

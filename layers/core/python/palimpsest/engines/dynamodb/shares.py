@@ -27,6 +27,7 @@ class DynamoDbShares(OneTable):
         update = Update()
         update.put("type", text(SHARE))
         update.include(UNDER_WAY, job_id)
+        # A job that is under way may enter again, because messages are delivered twice.
         update.require_room(UNDER_WAY, job_id, most=most)
         try:
             self._table.call(

@@ -138,6 +138,7 @@ def _superseded(
     if new is None or old is None:
         return None
     before, after = (json.loads(image["body"]["S"]).get("record") for image in (old, new))
+    # A topic that has ended or was deleted has no new value.
     if before is None or after in (None, before):
         return None
     tenant, _, user = owner.partition("#")

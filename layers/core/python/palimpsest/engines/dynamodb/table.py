@@ -5,9 +5,11 @@ from __future__ import annotations
 import threading
 import time
 import uuid
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from itertools import chain
 from typing import Any
 
 from botocore import xform_name
@@ -15,6 +17,7 @@ from botocore.config import Config
 from botocore.exceptions import NoCredentialsError
 from botocore.session import get_session
 
+from palimpsest import parallel
 from palimpsest.engines.dynamodb.errors import ENGINE_ERRORS, Busy, translated
 from palimpsest.errors import PalimpsestError, Unavailable
 from palimpsest.retry import back_off
@@ -135,6 +138,20 @@ class Table:
                 return
             backoff.wait_after(made_progress=bool(stored))
 
+    def get_anywhere(self, places: Sequence[tuple[str, str, str]]) -> Iterator[Item]:
+        """Yield the items that exist at these different places, in no order. A place is a table, a
+        partition and a sort key. Pages of 100 are read at the same time. Strongly consistent.
+        """
+
+        def read(page: Sequence[tuple[str, str, str]]) -> list[Item]:
+            wanted: dict[str, list[tuple[str, str]]] = defaultdict(list)
+            for table, partition, sort in page:
+                wanted[table].append((partition, sort))
+            return list(self.get_across(wanted))
+
+        pages = [places[start : start + BATCH_GET] for start in range(0, len(places), BATCH_GET)]
+        return chain.from_iterable(parallel.run_each(read, pages))
+
     def delete_many(self, partition: str, sorts: Sequence[str]) -> None:
         """Delete up to 25 items, whether or not they exist."""
         self.write_many([{"DeleteRequest": {"Key": key(partition, sort)}} for sort in sorts])
@@ -223,9 +240,8 @@ def connected(region: str | None, endpoint: str | None) -> Any:
 @cache
 def _client(region: str | None, endpoint: str | None) -> Any:
     session = get_session()
-    if (
-        session.get_credentials() is None
-    ):  # a client without credentials would never look for them again
+    if session.get_credentials() is None:
+        # a client without credentials would never look for them again
         raise NoCredentialsError
     config = Config(
         connect_timeout=CONNECT_SECONDS,

@@ -173,9 +173,8 @@ def _changes(settings: TenantSettings) -> list[Change]:
         SettingsItem.type.set("settings"),
         SettingsItem.memory.set({**settings.memory}),
         _set_or_remove(SettingsItem.retention_days, settings.retention_days),
-        SettingsItem.memory_days.set(
-            cast("int", settings.memory_days)
-        ),  # None is stored, because it differs from the built-in days
+        # None is stored, because it differs from the built-in days
+        SettingsItem.memory_days.set(cast("int", settings.memory_days)),
         SettingsItem.days_by_type.set({**settings.by_type}),
         _set_or_remove(SettingsItem.models, models),
         _set_or_remove(SettingsItem.change, settings.change),

@@ -40,6 +40,7 @@ class DynamoDbUsages(OneTable):
         update = _usage_row(scope, tally.day)
         for name, amount in new.items():
             update.put(name, number(amount))
+        # Records of the stream come twice and late, so only a higher total counts (docs/adr/0038).
         update.require_below("messages", number(tally.messages))
         arguments = update.arguments(
             self._table.name, _bucket(scope), f"{tally.day}#{tally_name(tally)}"
@@ -59,6 +60,7 @@ class DynamoDbUsages(OneTable):
         month.put("ttl", number(_ttl(day)))
         month.add("cost_nano_usd", used.get("cost_nano_usd", 0))
         table, bucket = self._table.name, _bucket(scope)
+        # A plain update would be repeated if its answer is lost.
         self._table.transact(
             [
                 {"Update": row.arguments(table, bucket, f"{day}#{calls_name(scope)}")},
@@ -91,6 +93,7 @@ class DynamoDbUsages(OneTable):
             ":first": text(first),
             ":last": text(last + _LAST),
         }
+        # Usage may be seconds late (docs/adr/0038), and this read costs half.
         more: dict[str, Any] = {"ConsistentRead": False}
         if user is not None:
             values[":user"] = text(user)

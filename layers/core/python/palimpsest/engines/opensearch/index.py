@@ -110,9 +110,8 @@ class OpenSearchIndex:
         try:
             hits = self._search(owner, self._index_of_vectors(again=False), body)
         except NoIndex:
-            hits = self._search(
-                owner, self._index_of_vectors(again=True), body
-            )  # the alias may have moved since
+            # the alias may have moved since
+            hits = self._search(owner, self._index_of_vectors(again=True), body)
         return tuple(_hit(hit, 2 * hit["_score"] - 1) for hit in hits)
 
     def keys(self, owner: UserScope, *, after: str = "", limit: int) -> tuple[str, ...]:

@@ -31,6 +31,7 @@ from palimpsest.text.sought import Sought
 LONGEST_JOKE = 600
 LONGEST_NOTICE = 80  # characters, in which a message takes a joke back
 WORDS_OF_A_JOKE = 3
+LONGEST_SUBJECT = 12  # characters before a verb of supposing
 
 
 def frames(text: str) -> Iterator[Mark]:
@@ -124,7 +125,8 @@ def _fiction(text: str) -> Iterator[Mark]:
     while match := anywhere("fiction").search(text, place):
         start = _order_start(text, match.start())
         end = sentence_end(text, match.end() - 1)
-        if anywhere("speaks_as").search(text, match.start(), end) or ":" in text[start:end]:
+        order = text[match.start() : end]
+        if ":" in order or anywhere("speaks_as").search(text, match.start(), end):
             end = return_of_the_speaker(text, end, paragraph_end(text, end))
         yield max(start, place), end, "fiction"
         place = max(match.end(), end)
@@ -150,6 +152,9 @@ def _supposed(text: str) -> Iterator[Mark]:
     """
     place = 0
     while match := anywhere("suppose").search(text, place):
+        place = match.end()
+        if _is_aside(text, match):
+            continue
         limit = paragraph_end(text, match.end())
         again = _TRUE_AGAIN.search(text, match.end(), limit)
         end = return_of_the_speaker(text, match.end(), again.start() if again else limit)
@@ -157,9 +162,28 @@ def _supposed(text: str) -> Iterator[Mark]:
         yield match.start(), place, "hypothetical"
 
 
+_SUPPOSED = re.compile(r"[,;:\s]*[\"“„«'‘(]?\w")
+_SUPPOSES = re.compile(
+    r"\b(?:i|we|they|he|she|(?<!can )(?<!could )you|ich|wir|er|sie|je|tu|il|elle|on|nous|yo) $",
+    re.IGNORECASE,
+)
+
+
+def _is_aside(text: str, match: re.Match[str]) -> bool:
+    """Return whether a verb of supposing opens no supposition, because nothing follows it or
+    somebody is its subject: "Ha, imagine.", "the same again, I suppose".
+    """
+    if not match[0].isalpha():
+        return False
+    lead = text[max(0, match.start() - LONGEST_SUBJECT) : match.start()]
+    return _SUPPOSED.match(text, match.end()) is None or _SUPPOSES.search(lead) is not None
+
+
 def _jests(text: str) -> Iterator[Mark]:
     """Yield jokes that are taken back. These are the words before "just kidding" in its sentence,
-    or in its line if "just kidding" begins a sentence.
+    or in its line if "just kidding" begins a sentence. If a pronoun after it stands for what the
+    joke was about, the words that name this are the speaker's own: "My cat is called Stalin, nah
+    jk, she's called Pepper".
     """
     place = 0
     while match := anywhere("jest").search(text, place):
@@ -172,9 +196,16 @@ def _jests(text: str) -> Iterator[Mark]:
         before = max(line, start - LONGEST_JOKE) if is_alone else start
         if is_alone and not text[before:start].strip():
             before = sentence_start(text, max(0, start - 2))
+        about = _OWN_THING.match(text, before)
+        if about and about.end() < match.start() and _PRONOUN.match(text, match.end()):
+            before = about.end()
         yield before, match.end(), "jest"
 
 
+_OWN_THING = re.compile(
+    r"\s*(?:my|our|mein\w*|unser\w*|mon|ma|mes|notre|mi|mis|nuestr\w+) \w+", re.IGNORECASE
+)
+_PRONOUN = re.compile(r"[\s,;.!–—-]*(?:she|he|it|they|sie|er|es|elle|il|ella|él)\b", re.IGNORECASE)
 _DENIES = re.compile(r"(?:\b(?:no|not|never|nicht|pas|sans|ne|nunca|kein\w*)|n['’]t)\W+"
                      r"(?:\w+\W+)?$",
                      re.IGNORECASE)  # fmt: skip

@@ -55,8 +55,8 @@ def _media() -> Phrases:
 
 
 def _of_media(text: str) -> Iterator[Mark]:
-    """Yield the words of a recording, a song or a page, if they speak of the person who is heard
-    there.
+    """Yield the words of a recording, a song or a page, if their speaker talks in the first
+    person.
     """
     place = 0
     while match := _media().search(text, place):

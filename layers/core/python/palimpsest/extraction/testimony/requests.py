@@ -49,7 +49,12 @@ _REQUEST = Phrases(
 _WORK = Phrases(("work", "work_on_it"), before=_NOT_BY_SPEAKER, after=r"(?!\w)[^\n:]{0,80}$")
 _FIRST_LINE = re.compile(r"\s*+(?P<head>[^\n]{4,240}?[?:.!…]?)[ \t]*+\n\s*+(?=\S)")
 _LABELLED = Sought(
-    r"(?:^|(?<=[.!?] ))[ \t*#-]*(?P<label>[^\n:.!?\"“„«]{2,60}?)\**[ ]?:[ ]+(?=\S)", re.MULTILINE
+    r"(?:(?P<line>^)|(?<=[.!?] ))[ \t*#-]*(?P<label>[^\n:.!?\"“„«]{2,60}?)\**[ ]?:[ ]+(?=\S)",
+    re.MULTILINE,
+)
+
+_OF_OTHERS = re.compile(
+    r"\b(?:his|her|their|sein\w*|ihre?n?|son|sa|ses|leurs?|sus?|\w+['’]s) [\w-]+$", re.IGNORECASE
 )
 
 
@@ -78,6 +83,8 @@ def _of_request(text: str, match: re.Match[str]) -> Mark | None:
     names_it = any(anywhere(name).search(about) for name in ("this", "sources"))
     if _is_of_own_things(match, names_it=names_it) or anywhere("deferred").search(about):
         return None
+    if match["quote"] is not None and text[match.end() - 1].isalnum():
+        return None  # the request itself stands in the quotation that ends here
     start = after_blanks(text, match.end())
     if match["quote"] is not None or match["colon"]:
         end = quotation_end(text, start)
@@ -204,7 +211,7 @@ def _names_the_text(last: str, work: re.Match[str], *, is_line: bool) -> bool:
     """Return whether a request under a text is about that text, because it names the text or names
     nothing.
     """
-    if anywhere("it").search(last, work.start()):
+    if work["work_on_it"] or anywhere("it").search(last, work.end("work")):
         return True
     return is_line and bool(work["work"]) and _is_bare(last[work.end("work") :])
 
@@ -223,9 +230,13 @@ def _shows_itself(text: str, start: int) -> bool:
 
 
 def _labelled_sources(text: str) -> Iterator[Mark]:
-    """Yield lines whose label announces a text of others: "Job ad: We are hiring"."""
+    """Yield texts whose label announces words of others: "Job ad: We are hiring". Within a line,
+    only a label that names these others counts, because people put such words before news of their
+    own, too: "Her answers: I live alone", but "Survey came: damp in the chimney".
+    """
     for match in _LABELLED.finditer(text):
-        if _is_source(match["label"]):
+        is_label = match["line"] is not None or _OF_OTHERS.search(match["label"]) is not None
+        if is_label and _is_source(match["label"]):
             end = paragraph_end(text, match.end())
             yield match.end(), return_of_the_speaker(text, match.end(), end), "document"
 

@@ -9,7 +9,13 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Literal
 
-from palimpsest.extraction.testimony.extents import OPENERS, after_blanks, sentence_end, text_end
+from palimpsest.extraction.testimony.extents import (
+    OPENERS,
+    after_blanks,
+    quotation_end,
+    sentence_end,
+    text_end,
+)
 from palimpsest.extraction.testimony.lines import Mark
 from palimpsest.extraction.testimony.words import anywhere, phrases, whole
 
@@ -54,7 +60,8 @@ def _of_paragraph(text: str, start: int) -> Mark | None:
     is_apart = "\n" in text[end - 1 : begun] or ":" in task[-2:]
     if how is None or begun == len(text) or not (how == "strong" or is_apart):
         return None
-    return begun, text_end(text, end, is_long=is_apart), "request"
+    quoted = quotation_end(text, begun)
+    return begun, quoted or text_end(text, end, is_long=is_apart), "request"
 
 
 def _without_mark(text: str, start: int, end: int) -> int | None:

@@ -110,31 +110,48 @@ def _of_paragraph(
     """Return the turns of a paragraph. If it ends with a header alone, also return the speaker who
     continues.
     """
-    heads = [_head(start, line, headed=headed) for start, line in lines]
-    if sum(head is not None and head.is_rare for head in heads) < LEAST_TURNS:
-        heads = [None if head is None or head.is_rare else head for head in heads]
-    labels = Counter(head.name for head in heads if head and not head.sure)
-    is_form = (
-        any(whole("own_labels").fullmatch(label) for label in labels)
-        and max(labels.values(), default=0) < LEAST_TURNS
-    )
-    is_talk = len(labels) >= LEAST_TURNS or max(labels.values(), default=0) >= LEAST_TURNS
-    last = max((place for place, head in enumerate(heads) if head), default=-1)
+    labelled_lines = _labelled_lines(lines, headed=headed)
+    are_turns = _are_turns(labelled_lines)
+    last = max((place for place, label in enumerate(labelled_lines) if label), default=-1)
     spoken: list[SpokenLine] = []
-    header = speaking
-    speaker = speaking
-    for place, ((start, line), head) in enumerate(zip(lines, heads, strict=True)):
-        end = start + len(line)
-        if head and (head.sure or _counts(head.name, is_form=is_form, is_talk=is_talk)):
-            speaker = head.name
-            header = speaker if head.words >= start + len(line.rstrip()) else None
-            spoken.append(head)
-        elif head:
-            speaker = header = None
-        elif speaker is not None and (header is not None or place < last):
-            spoken.append(SpokenLine(start, end, start, speaker, sure=True))
-    is_alone = bool(heads) and header is not None and bool(heads[-1])
-    return spoken, header if is_alone else None
+    speaker, is_below_header = speaking, speaking is not None
+    for place, (start, line) in enumerate(lines):
+        turn = labelled_lines[place]
+        if turn is not None and are_turns[place]:
+            speaker, is_below_header = turn.name, turn.words >= start + len(line.rstrip())
+            spoken.append(turn)
+        elif turn is not None:
+            # A label that names nobody ends the turn before it.
+            speaker, is_below_header = None, False
+        elif speaker is not None and (is_below_header or place < last):
+            spoken.append(SpokenLine(start, start + len(line), start, speaker, sure=True))
+    ends_with_header = is_below_header and bool(labelled_lines) and labelled_lines[-1] is not None
+    return spoken, speaker if ends_with_header else None
+
+
+def _labelled_lines(lines: list[tuple[int, str]], *, headed: bool) -> list[SpokenLine | None]:
+    """Return, for each line, the turn that its label would begin. Labels of a rare form count only
+    beside others of such a form.
+    """
+    labelled_lines = [_head(start, line, headed=headed) for start, line in lines]
+    if sum(turn is not None and turn.is_rare for turn in labelled_lines) >= LEAST_TURNS:
+        return labelled_lines
+    return [None if turn is None or turn.is_rare else turn for turn in labelled_lines]
+
+
+def _are_turns(labelled_lines: list[SpokenLine | None]) -> list[bool]:
+    """Return, for each line, whether its label names a speaker. A label and a colon alone do so
+    only if the other labels of the paragraph agree.
+    """
+    labels = Counter(turn.name for turn in labelled_lines if turn and not turn.sure)
+    repeated = max(labels.values(), default=0) >= LEAST_TURNS
+    # Labels that differ, with one of the speaker's own among them ("PS"), are those of a form.
+    is_form = not repeated and any(whole("own_labels").fullmatch(label) for label in labels)
+    is_talk = repeated or len(labels) >= LEAST_TURNS
+    return [
+        turn is not None and (turn.sure or _counts(turn.name, is_form=is_form, is_talk=is_talk))
+        for turn in labelled_lines
+    ]
 
 
 def _counts(label: str, *, is_form: bool, is_talk: bool) -> bool:

@@ -52,8 +52,9 @@ def phrases(name: str) -> str:
 
 
 class Phrases:
-    """The phrases of some names, with the pattern around them. A match has a group with the name of
-    its phrase. At each word, only phrases that begin like it are tried.
+    """A pattern of phrases, which the word files list under `names`, between the patterns `before`
+    and `after`. The group that matched has the name of its list. At each word, only phrases that
+    begin like that word are tried.
     """
 
     def __init__(self, names: tuple[str, ...], *, before: str, after: str) -> None:
@@ -232,8 +233,9 @@ def _by_beginning() -> Mapping[str, Mapping[str, Sequence[int]]]:
 
 
 def beginnings(phrase: str) -> frozenset[str]:
-    """Return the possible beginnings of a match of a phrase. Each has at most `BEGINNING` letters,
-    with a blank after a whole word. One of them is empty if the phrase does not determine them.
+    """Return the letters with which a match of a phrase may begin. Each beginning has at most
+    `BEGINNING` letters, and a blank after a whole word. If the phrase allows any beginning, one of
+    them is empty.
     """
     return frozenset(_beginnings(phrase, ""))
 

@@ -229,8 +229,8 @@ def _at_the_end(text: str, sentence: str) -> Correction | None:
 
 
 def _is_clear(lead: str) -> bool:
-    """Return whether the words before a value clearly say that something was wrong. That is so if a
-    mark ends these words, or if they say it more than once.
+    """Return whether the words before a value clearly say that something was wrong. They do so if a
+    mark such as a comma ends them, or if they have two signals of a correction.
     """
     words_before = lead.strip()
     return words_before[-1:] in _MARKS or len(_signal().findall(words_before)) > 1

@@ -60,6 +60,8 @@ STATES: Final = frozenset(
     {"pregnancy", "absence", "single", "search", "jobless", "parents", "fiance"}
 )
 """States of a person that end when another state begins, such as being single."""
+STATE: Final = "state"
+"""The kind of an end of a state."""
 OF_A_CLASS: Final = frozenset({"partner", "study", "job"}) | STATES
 """The things that an unnamed end may concern, by the words of a record."""
 MOST_SAID = 4  # words of a record, among which its verb is
@@ -166,6 +168,11 @@ def ends_of(sentence: str) -> tuple[End, ...]:
             ends += _ends_of(spoken(clause), before, likely)
         before = clause if _has_pronoun(in_own_voice) else ""
     return () if ends and is_unreal(in_own_voice) else tuple(ends)
+
+
+def begins_state(sentence: str) -> bool:
+    """Return whether a sentence ends a state by telling of the next one: "We got married"."""
+    return any(end.kind == STATE for end in ends_of(sentence))
 
 
 def is_unreal(text: str) -> bool:

@@ -250,8 +250,9 @@ def _without(text: str, values: Sequence[Value]) -> str:
 
 
 def _things(text: str, *, is_marked: bool) -> Iterator[tuple[str, ...]]:
-    """Yield the phrases that name a thing. The person who changes a thing isn't one. The first
-    phrase may lack its article if the sentence says that something has changed.
+    """Yield the phrases of a text that name a thing. A phrase for the person who changes a thing is
+    left out. If the sentence says that something has changed (`is_marked`), the first phrase may
+    lack its article.
     """
     phrases = list(_noun_phrase().finditer(spoken(text)))
     for number, match in enumerate(phrases):

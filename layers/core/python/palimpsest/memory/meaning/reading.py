@@ -24,9 +24,8 @@ _ENDS = " \t\n.!…,;:-–—*\"'”“„"
 _PUNCTUATION = re.compile(
     r"(?<!\bDr)(?<!\bMr)(?<!\bSt)(?<!\bMrs)[,;:.!?–—]\s+|\s+[-–—]\s+|\s+[:;]-?[()/DP]+\s+"
 )
-_DATES = re.compile(
-    r" \([^()]{0,20}\d{4}-\d\d[^()]{0,20}\)"
-)  # that were written beside relative ones
+# Dates that the service wrote beside relative ones.
+_DATES = re.compile(r" \([^()]{0,20}\d{4}-\d\d[^()]{0,20}\)")
 _REWRITTEN = re.compile(r"['’‘]|\b(?:user|any more|Im|cannot|hab|nen|ne)\b", re.IGNORECASE)
 _EVERYWHERE = frozenset({"i", "ich", "je", "j", "my", "that", "let", "should", "it", "c"})
 """Words that begin too many sentences. Phrases that begin with them are found by another word."""

@@ -54,7 +54,9 @@ class ForgetDrawn:
             self.memories.commit(scope, commit)
 
     def _ends_of_others(self, scope: UserScope, gone: Collection[str]) -> set[str]:
-        """Return the entities at the ends of the user's relationships, without those `gone`."""
+        """Return the entities at the ends of the user's relationships, without relationships whose
+        topics are in `gone`.
+        """
         return {
             end
             for relationship in self._relationships(scope)

@@ -5,13 +5,13 @@ as expired.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from cachetools import LRUCache
 
 from palimpsest.conversations.message import Message
-from palimpsest.conversations.ports import Listed, Opened, Sessions
+from palimpsest.conversations.ports import Listed, Opened, PartsOfSessions, Sessions
 from palimpsest.conversations.session import Commit, Compaction, Head, Settings
 from palimpsest.scope import Scope, SessionScope, UserScope
 
@@ -20,7 +20,8 @@ REMEMBERED = 10_000  # sessions whose user a process remembers
 
 
 class EpochGuard:
-    """`Sessions` over another store of sessions. Only `open` does more than the store does.
+    """`Sessions` over another store of sessions. Only `open` and `parts` do more than the
+    store does.
 
     A session of an erased user looks as if it had expired. Callers do not find it, and the next
     append creates it anew and starts the removal of the old data.
@@ -54,12 +55,10 @@ class EpochGuard:
         if head is None or head.status == "deleted":
             return opened
         self._remember(scope, head.user)
-        epoch = (
-            opened.epoch
-            if head.user == named
-            else self._sessions.epoch(scope.owner.user(head.user))
-        )
-        return opened if head.epoch >= epoch else replace(opened, head=_expired(head))
+        if head.user == named:
+            return replace(opened, head=_shown(head, epoch=opened.epoch))
+        epoch = self._sessions.epoch(scope.owner.user(head.user))
+        return replace(opened, head=_shown(head, epoch=epoch), user_version=None)
 
     def _user_of(self, scope: SessionScope) -> str | None:
         with self._lock:
@@ -90,6 +89,15 @@ class EpochGuard:
 
     def messages_at(self, scope: SessionScope, seqs: Sequence[int]) -> tuple[Message, ...]:
         return self._sessions.messages_at(scope, seqs)
+
+    def parts(self, scope: UserScope, seqs: Mapping[str, Collection[int]]) -> PartsOfSessions:
+        read = self._sessions.parts(scope, seqs)
+        shown = {
+            name: replace(part, head=_shown(part.head, epoch=read.epoch))
+            for name, part in read.sessions.items()
+            if part.head is not None and part.head.user == scope.user
+        }
+        return replace(read, sessions={**read.sessions, **shown})
 
     def compaction(self, scope: SessionScope, last: int) -> Compaction | None:
         return self._sessions.compaction(scope, last)
@@ -133,5 +141,6 @@ class EpochGuard:
         self._sessions.reschedule(scope, settings, due_at=due_at)
 
 
-def _expired(head: Head) -> Head:
-    return replace(head, expires_at=LONG_AGO)
+def _shown(head: Head, *, epoch: int) -> Head:
+    """Return the head, which has expired if the session began in an earlier epoch of its user."""
+    return head if head.epoch >= epoch else replace(head, expires_at=LONG_AGO)

@@ -95,9 +95,8 @@ class ForgetPages:
         if self.memories.user(scope).epoch != job.epoch:
             return None
         stored = StoredFilter.of_payload(scope, job.payload_as(ForgetPayload))
-        page = self.expiries.records(
-            scope, limit=PAGE, after=after
-        )  # consistent, which lists by creation are not
+        # consistent, which lists by creation are not
+        page = self.expiries.records(scope, limit=PAGE, after=after)
         matching = [record.id for record in page.records if stored.matches(record)]
         with tracing.memory("delete_memory", tenant=job.tenant) as span:
             tracing.counted(span, len(matching))

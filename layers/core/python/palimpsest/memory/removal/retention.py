@@ -118,7 +118,7 @@ class RetainPages:
         self.steps.end(job, _counts(place))
 
     def _wanted(self, scope: Scope, place: RetainPayload) -> TenantSettings | None:
-        """Return the tenant's settings, or None if their retention has changed again."""
+        """Return the tenant's settings, or None if a later change has replaced this job's."""
         settings = self.tenants.settings(scope)
         return settings if settings.change == place.change else None
 
@@ -172,6 +172,7 @@ class RetainPages:
         """
         opened, wanted = self.sessions.open(scope, settings=True), self._wanted(scope.owner, place)
         head, settings = opened.head, opened.settings
+        # Settings with another base belong to an earlier session with this id.
         if wanted is None or head is None or settings is None or settings.base != head.base:
             return False
         if settings.retention is not None:

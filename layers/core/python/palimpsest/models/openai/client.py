@@ -139,9 +139,8 @@ def _raise_ours(error: Exception) -> NoReturn:
 
 
 MAX_ANSWER_BYTES = 4_000_000  # a broken server may send without an end
-_THOUGHTS = re.compile(
-    r"\s*<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL
-)  # some servers leave a model's thoughts in the text
+# some servers leave a model's thoughts in the text
+_THOUGHTS = re.compile(r"\s*<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL)
 
 
 def completion_of(body: bytes, *, requested_model: str) -> Completion:

@@ -92,9 +92,8 @@ def _last_extracted(
     service: Service, scope: SessionScope, session: LiveSession
 ) -> shapes.LastExtracted | None:
     head, report = session.head, service.report
-    has_messages = (
-        head.seq > head.base
-    )  # numbers up to the base belong to an earlier session with this id
+    # numbers up to the base belong to an earlier session with this id
+    has_messages = head.seq > head.base
     seq = report.through(scope.owner.user(head.user), session.id) if has_messages else 0
     if seq <= head.base:
         return None

@@ -62,6 +62,7 @@ def erasing(table: str, scope: UserScope, epoch: int) -> Action:
     update.put("epoch", number(epoch + 1))
     update.put(BUCKET, None)
     update.put("user_id", None)
+    # The counts begin again with the epoch.
     update.put("current", None)
     update.put("uncounted", number(0))
     update.add("version", 1)
@@ -132,6 +133,7 @@ def listing(table: str, scope: UserScope, epoch: int) -> Action:
     this epoch.
     """
     update = _listed(scope)
+    # Readers need the attribute. Adding nothing makes it and leaves an existing version as it is.
     update.add("version", 0)
     require_epoch(update, epoch)
     return {"Update": update.arguments(table, scope.partition, memory_items.USER)}

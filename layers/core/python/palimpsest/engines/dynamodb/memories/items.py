@@ -20,8 +20,8 @@ from palimpsest.engines.dynamodb.sessions.items import (
 from palimpsest.engines.places import record_listed_as
 from palimpsest.memory.burials import Burial
 from palimpsest.memory.expiry import Walk
-from palimpsest.memory.ports import ChunkLine, Pointer, Progress, Reminder, Tombstone, UserState
-from palimpsest.memory.record import GRAPH, Order, Record, RecordType, Source
+from palimpsest.memory.ports import ChunkLine, Pointer, Progress, Reminder, Tombstone
+from palimpsest.memory.record import GRAPH, Order, Record, RecordType, Source, UserState
 from palimpsest.scope import UserScope
 
 USER = "user"
@@ -168,7 +168,7 @@ def _record_body(record: Record) -> dict[str, str]:
     values = {name: getattr(record, name) for name in _DEFAULTS if name not in _APART | {"source"}}
     changed = {name: value for name, value in values.items() if value != _DEFAULTS[name]}
     if record.data is not None:
-        changed["data"] = [record.data]  # a body leaves out what is empty
+        changed["data"] = [record.data]  # a list, because a body leaves out empty values
     return body(**changed, source=_source_values(record.source))
 
 

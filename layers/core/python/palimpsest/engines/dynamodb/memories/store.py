@@ -36,9 +36,8 @@ from palimpsest.memory.ports import (
     Progress,
     RecordPage,
     Tombstone,
-    UserState,
 )
-from palimpsest.memory.record import Record, RecordType
+from palimpsest.memory.record import Record, RecordType, UserState
 from palimpsest.scope import Scope, UserScope
 
 READ_AT_ONCE = BATCH_GET - 1  # records in one batch, with the user's item
@@ -67,6 +66,7 @@ class DynamoDbMemories(OneTable):
     def _epoch(self, scope: UserScope, user: Item | None) -> int:
         """Return the epoch of the user's item, and remember it for `count_use`."""
         if len(self._epochs) >= MOST_EPOCHS:
+            # A forgotten epoch costs one read.
             self._epochs.clear()
         self._epochs[scope.partition] = epoch = items.epoch_of(user)
         return epoch
@@ -120,9 +120,8 @@ class DynamoDbMemories(OneTable):
             walk = items.walk_of(self._table.get(scope.partition, items.USER))
             if walk is None or walk.noted is None or walk.noted <= commit.expires_at:
                 raise
-            self._commit(
-                scope, commit, walk=walk
-            )  # the noted expiry may be the reason why the commit was lost
+            # The noted expiry may be the reason why the commit was lost.
+            self._commit(scope, commit, walk=walk)
 
     def _commit(self, scope: UserScope, commit: MemoryCommit, *, walk: Walk | None = None) -> None:
         actions = actions_of(self._table.name, self._jobs_table, scope, commit, walk=walk)
@@ -140,6 +139,7 @@ class DynamoDbMemories(OneTable):
     def tombstones(self, scope: UserScope, ids: Sequence[str]) -> Mapping[str, Tombstone]:
         marks = self._found(scope, map(items.mark_sort, ids))
         marked = {items.name_of(item): items.mark_of(item) for item in marks.values()}
+        # A record that was stored again is no longer removed.
         there = self._found(scope, map(items.record_sort, marked))
         return {name: mark for name, mark in marked.items() if items.record_sort(name) not in there}
 
@@ -170,6 +170,8 @@ class DynamoDbMemories(OneTable):
         epoch = number(self.user(scope).epoch)
         low, high = items.pointer_sort(after), items.pointer_sort(items.LAST)
         values = {":pk": text(scope.partition), ":low": text(low), ":high": text(high)}
+        # Two more than the limit: the range begins with `after` itself, and one shows whether more
+        # follow.
         looked_at: list[Item] = []
         for page in self._table.pages(
             "pk = :pk AND sk BETWEEN :low AND :high", values, Limit=limit + 2
@@ -192,6 +194,7 @@ class DynamoDbMemories(OneTable):
             items.said_of(place, items.record_of(item))
             for place in places
             if (item := records.get(items.record_sort(place["record"]["S"]))) is not None
+            # After an erasure, a record may be stored again beside a place of the earlier epoch.
             and place["epoch"] == item["epoch"]
         )
 
@@ -226,6 +229,7 @@ class DynamoDbMemories(OneTable):
                 )
             if page:
                 place = page[-1]["created"]["S"]
+            # A type may be rare, and a call reads a bounded number of records.
             if examined >= EXAMINED:
                 return RecordPage(tuple(matching), cursor.at(str(place)))
         return RecordPage(tuple(matching), None)

@@ -117,6 +117,7 @@ class DynamoDbIndex:
         every = self._shelf(read, owner).documents()
         passing = {every.keys[number] for number in every.passing(where, every.numbers)}
         hits = [hit for hit in hits if hit.key in passing]
+        # The nearest vectors may all fail the filter.
         if not is_all and len(hits) < min(k, len(passing)) and len(passing) <= MOST_COMPARED:
             hits = self._compared(partition, sorted(passing), unit(vector))
         return _best(hits, k)
@@ -164,6 +165,7 @@ class DynamoDbIndex:
             "ConditionExpression": "attribute_not_exists(version) OR version < :version",
             "ExpressionAttributeNames": {"#ttl": "ttl"},
             "ExpressionAttributeValues": {":version": version, **expires},
+            # With the stored item, a newer version can be told from a conflict.
             "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
         }
         body = {"body": {"B": Written.of(change).packed()}} if isinstance(change, Document) else {}

@@ -39,13 +39,11 @@ from palimpsest.text.analyser import QueryTerms, asked
 from palimpsest.text.bm25 import scored
 
 CATALOG, TAIL, SEGMENT, VERSION = "z", "t#", "s#", "d#"
-MOST_DOCUMENTS = (
-    30_000  # of one owner; beyond that, words are not searched, and OpenSearch is needed
-)
-SHORTEST, SHARE = (
-    64,
-    64,
-)  # the tail is packed when it has more entries than SHORTEST and than 1/SHARE of the documents
+# Of one owner. Beyond that, words are not searched, and OpenSearch is needed (docs/adr/0023).
+MOST_DOCUMENTS = 30_000
+# The tail is packed once it has more entries than SHORTEST and than 1/SHARE of the documents.
+# Packing costs writes in proportion to all documents, so it waits longer where there are many.
+SHORTEST, SHARE = 64, 64
 MOST_TAIL_BYTES = 300_000
 MOST_TAIL_PAGES = 4  # megabytes
 LOOKED_AT = 16  # one of this many writes checks the length of the tail
@@ -210,6 +208,8 @@ class Shelf:
 
     def _bodies(self, sorts: Sequence[str]) -> dict[str, bytes] | None:
         """Return the bodies of these items of a segment; None if some of them no longer exist."""
+        # Blocks never change, so reading them at half the price is enough. Only a new block may be
+        # missing.
         bodies = self._some_bodies(sorts, consistent=False)
         if missing := [sort for sort in sorts if sort not in bodies]:
             bodies |= self._some_bodies(missing, consistent=True)

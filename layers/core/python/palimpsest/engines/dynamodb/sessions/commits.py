@@ -140,11 +140,14 @@ def actions_of(table: str, scope: SessionScope, commit: Commit) -> list[Action]:
         _put(table, partition, items.message_sort(message.seq), items.message_attributes(message))
         for message in commit.messages
     ]
+    # The newest message carries the counts, because an item of their own would cost each append two
+    # write units (docs/adr/0038).
     if commit.messages and (tally := commit.after.tally(scope)) is not None:
         actions[-1]["Put"]["Item"]["counted"] = items.counted(tally)
     for message in (*commit.marked, *([commit.redacted] if commit.redacted else ())):
         update, sort = Update(), items.message_sort(message.seq)
         update.put_all(items.message_attributes(message))
+        # An update would make the item again if the message was removed meanwhile.
         update.require("type", items.text("message"))
         actions.append({"Update": update.arguments(table, partition, sort)})
     if commit.compaction is not None:
@@ -216,6 +219,7 @@ def _settings_update(scope: SessionScope, commit: Commit) -> Update | None:
         return update
     if commit.visit_at is not None:
         update.put_due(scope.partition, commit.visit_at)
+        # The settings may be those of a later session with the same id.
         update.require("base", items.number(commit.after.base))
         return update
     return None
@@ -230,6 +234,9 @@ def _head_update(commit: Commit) -> Update:
     elif commit.guard == "version":
         update.require("version", items.number(before.version))
     else:
+        # Each append changes the version. An overflow's commit must not lose against every append
+        # at the same time, so it is guarded by its job and window, and changes counters by their
+        # difference (docs/adr/0001).
         update.require("job", *([items.text(before.job)] if before.job else []))
         update.require("window_start", items.number(before.window_start))
     for name in _HEAD_FIELDS:

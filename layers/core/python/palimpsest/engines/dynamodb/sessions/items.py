@@ -282,6 +282,7 @@ def key_attributes(key: IdempotencyKey) -> Attributes:
         "first_seq": number(key.first),
         "last_seq": number(key.last),
         "expires_at": number(key.expires_at),
+        # DynamoDB may remove an item days after its `ttl`, so conditions compare `expires_at`.
         "ttl": number(key.expires_at),
     }
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from palimpsest.conversations.message import Message
-from palimpsest.conversations.ports import HeadMoved, Listed, Opened
-from palimpsest.conversations.session import Commit, Compaction, Settings
+from palimpsest.conversations.ports import HeadMoved, Listed, Opened, PartOfSession, PartsOfSessions
+from palimpsest.conversations.session import Commit, Compaction, Head, Settings
 from palimpsest.engines.cursors import session_cursor
 from palimpsest.engines.dynamodb.errors import FirstFailed, Refused
 from palimpsest.engines.dynamodb.lists import SESSIONS, TenantIndex
 from palimpsest.engines.dynamodb.memories.commits import listing
-from palimpsest.engines.dynamodb.memories.items import USER, epoch_of
+from palimpsest.engines.dynamodb.memories.items import USER, epoch_of, user_of
 from palimpsest.engines.dynamodb.sessions import items
 from palimpsest.engines.dynamodb.sessions.commits import Update, actions_of, is_too_large
 from palimpsest.engines.dynamodb.table import BATCH_WRITE, Item, OneTable, Table, key
@@ -47,12 +48,15 @@ class DynamoDbSessions(OneTable):
             sorts.append(items.key_sort(key))
         opened = self._opened(scope, sorts, user)
         head, stored = opened.get(items.HEAD), opened.get(items.SETTINGS)
+        of_user = user_of(opened.get(USER))
+        knows_user = self._users is not None and user is not None
         key_item = None if key is None else opened.get(sorts[-1])
         return Opened(
             head=_read(head, items.head_of),
             settings=_read(stored, items.settings_of),
             key=_read(key_item, items.key_of),
-            epoch=epoch_of(opened.get(USER)),
+            epoch=of_user.epoch,
+            user_version=of_user.version if knows_user else None,
         )
 
     def _opened(
@@ -121,6 +125,30 @@ class DynamoDbSessions(OneTable):
             return ()
         stored = self._table.get_many(scope.partition, wanted)
         return tuple(sorted(map(items.message_of, stored), key=lambda message: message.seq))
+
+    def parts(self, scope: UserScope, seqs: Mapping[str, Collection[int]]) -> PartsOfSessions:
+        partitions = {scope.owner.session(session).partition: session for session in seqs}
+        places = [
+            (self._table.name, partition, sort)
+            for partition, session in partitions.items()
+            for sort in (items.HEAD, *map(items.message_sort, sorted(seqs[session])))
+        ]
+        if self._users is not None:
+            places.append((self._users.name, scope.partition, USER))
+        heads: dict[str, Head] = {}
+        messages: dict[str, dict[int, Message]] = defaultdict(dict)
+        epoch = 0
+        for item in self._table.get_anywhere(places):
+            session, sort = partitions.get(item["pk"]["S"], ""), item["sk"]["S"]
+            if sort == USER:
+                epoch = epoch_of(item)
+            elif sort == items.HEAD:
+                heads[session] = items.head_of(item)
+            else:
+                message = items.message_of(item)
+                messages[session][message.seq] = message
+        read = {name: PartOfSession(heads.get(name), messages.get(name, {})) for name in seqs}
+        return PartsOfSessions(read, epoch)
 
     def compaction(self, scope: SessionScope, last: int) -> Compaction | None:
         item = self._table.get(scope.partition, items.compaction_sort(last))
