@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from palimpsest.memory.times import Moment
+
+
+@dataclass(frozen=True, slots=True)
+class EndTime:
+    """When something ended: in epoch milliseconds, and as a line shows it ("2026-05")."""
+
+    at: int
+    day: str
+
+
+def named_end(label: str) -> EndTime:
+    """Return the end that a label names. Raises `ValueError`."""
+    return EndTime(begin_of(label), shown(label))
 
 
 def label_of(moment: Moment) -> str:

@@ -12,7 +12,7 @@ from palimpsest.clock import day_of
 from palimpsest.idempotency import KeyedCall
 from palimpsest.jobs.job import Job
 from palimpsest.memory.burials import Burial
-from palimpsest.memory.ended_on import begin_of, shown
+from palimpsest.memory.ended_on import EndTime, named_end
 from palimpsest.memory.expiry import Walk, first_expiry
 from palimpsest.memory.record import Order, Record, RecordType, Source, UserState
 from palimpsest.scope import SessionScope, UserScope
@@ -39,30 +39,24 @@ class Pointer:
     ended_on: str | None = None
 
     @property
-    def ended_at(self) -> int | None:
-        """Return when the topic's value ended, in epoch milliseconds, or None if `ended` is
-        None. This is the beginning of the time that the user named, or else the time at which the
-        user said it.
+    def end(self) -> EndTime | None:
+        """Return when the topic's value ended, or None if `ended` is None. This is the time that
+        the user named, or else the time at which the user said it.
         """
         if self.ended is None:
             return None
-        return self.order[0] if self.ended_on is None else begin_of(self.ended_on)
-
-    @property
-    def ended_day(self) -> str | None:
-        """Return when the topic's value ended, as a line shows it: "2026-05-27", "2026-05". Return
-        None if `ended` is None.
-        """
-        if self.ended is None:
-            return None
-        return day_of(self.order[0]) if self.ended_on is None else shown(self.ended_on)
+        if self.ended_on is not None:
+            return named_end(self.ended_on)
+        return EndTime(self.order[0], day_of(self.order[0]))
 
     @property
     def retracted_at(self) -> int | None:
         """Return when the topic's value ended or was deleted, in epoch milliseconds, or None if the
         topic has a current record.
         """
-        return None if self.record else self.ended_at or self.order[0]
+        if self.record:
+            return None
+        return self.end.at if self.end else self.order[0]
 
     @property
     def last(self) -> str | None:

@@ -18,6 +18,7 @@ from palimpsest.conversations.ports import PartOfSession, Sessions
 from palimpsest.conversations.session import Head
 from palimpsest.conversations.spoken import said_at, spoken_text
 from palimpsest.memory.as_line import is_long_past, when
+from palimpsest.memory.ended_on import EndTime
 from palimpsest.memory.names import is_own_name
 from palimpsest.memory.ports import Memories, Pointer
 from palimpsest.memory.record import Record, Source
@@ -35,8 +36,8 @@ from palimpsest.text.sentences import says
 PAGE = 100  # keys that one read takes
 MAX_SHOWN = 4_000  # characters of a message that a result shows
 Held = tuple[Record, Scores]
-Ends = Mapping[str, Pointer]
-"""The pointers of topics that ended without a new value, by the id of the record that ended."""
+Ends = Mapping[str, EndTime]
+"""When records ended without a new value, by id."""
 
 Given = TypeVar("Given")
 
@@ -240,13 +241,13 @@ def _found_record(
     uses: tuple[int, int],
     is_over: bool,
     has_changed: bool,
-    end: Pointer | None,
+    end: EndTime | None,
 ) -> FoundMemory:
     """Return a found record. `uses` is how often the record was used, and when last (epoch
     seconds). `is_over` is true if its session has ended, `has_changed` if a record that it rests on
-    has changed. `end` is the pointer of its topic if it has ended.
+    has changed. `end` is when it ended, None if it has not.
     """
-    ended_at = end.ended_at if end else None
+    ended_at = end.at if end else None
     words = term_set(words_of(record))
     candidate = Candidate(
         key=record.id,
@@ -274,21 +275,22 @@ def _found_record(
         valid_from=record.valid_from,
         record=record,
         candidate=candidate,
-        when=when(record, now=_day_of(run), ended=end.ended_day if end else None),
+        when=when(record, now=_day_of(run), ended=end.day if end else None),
         rests_on_changed=has_changed,
         ended_at=ended_at,
     )
 
 
 def _ends(run: RecallRun, pointers: Iterable[Pointer]) -> Ends:
-    """Return the topics that had ended at the moment of the recall, as far as was known then."""
+    """Return when records ended that had ended at the moment of the recall, as far as was known
+    then.
+    """
     known_at = run.request.known_at
+    known = (p for p in pointers if known_at is None or p.order[0] <= known_at)
     return {
-        pointer.ended: pointer
-        for pointer in pointers
-        if pointer.ended is not None
-        and (pointer.ended_at or 0) <= run.moment
-        and (known_at is None or pointer.order[0] <= known_at)
+        pointer.ended: pointer.end
+        for pointer in known
+        if pointer.ended and pointer.end and pointer.end.at <= run.moment
     }
 
 
