@@ -45,13 +45,14 @@ class KnownTopic:
     `statements` holds the topic's statements, oldest first. Only the newest is needed if every new
     statement is newer still. `order` is the order of the last statement, even if its record was
     deleted or has ended since. In these cases `current` is None. `ended` is the id of the record
-    that has ended.
+    that has ended, and `ended_on` the time that was named for its end.
     """
 
     current: Record | None = None
     order: Order | None = None
     statements: tuple[tuple[Order, Record], ...] = ()
     ended: str | None = None
+    ended_on: str | None = None
 
     def is_behind(self, order: Order) -> bool:
         """Return whether a statement with this order is older than the topic's last statement. If
@@ -77,7 +78,9 @@ class KnownTopic:
         """Return the topic with this record added at the place of its order."""
         statements = tuple(sorted([*self.statements, (order, record)], key=lambda entry: entry[0]))
         if self.is_behind(order):
-            return replace(self, statements=statements, ended=self.ended and statements[-1][1].id)
+            ended = self.ended and statements[-1][1].id
+            on = self.ended_on if ended == self.ended else None
+            return replace(self, statements=statements, ended=ended, ended_on=on)
         return KnownTopic(record, order, statements)
 
 

@@ -78,8 +78,9 @@ class ShowMemories:
 def _chain(pointer: Pointer | None, records: Sequence[Record]) -> tuple[Version, ...]:
     if pointer is None:
         return ()
-    retracted = None if pointer.record else pointer.order[0]
-    return versions(records, current=pointer.record, retracted=retracted, ended=pointer.ended)
+    return versions(
+        records, current=pointer.record, retracted=pointer.retracted_at, ended=pointer.ended
+    )
 
 
 def _place(record: Record, chains: Mapping[str, Sequence[Version]]) -> Version:

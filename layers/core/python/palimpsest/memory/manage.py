@@ -126,9 +126,8 @@ class ManageMemories:
         statements = self.memories.versions(scope, record.topic_key)
         if pointer is None or record.id not in {statement.id for statement in statements}:
             raise _no_memory()  # the record was removed between the reads
-        retracted = None if pointer.record else pointer.order[0]
         chain = versions(
-            statements, current=pointer.record, retracted=retracted, ended=pointer.ended
+            statements, current=pointer.record, retracted=pointer.retracted_at, ended=pointer.ended
         )
         return _InTopic(record, chain, pointer, statements)
 

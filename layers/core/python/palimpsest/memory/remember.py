@@ -368,7 +368,9 @@ class Remember:
         """
         current = records.get(pointer.record or "")
         statements = ((pointer.order, current),) if current else ()
-        topic = KnownTopic(current, pointer.order, statements, ended=pointer.ended)
+        topic = KnownTopic(
+            current, pointer.order, statements, ended=pointer.ended, ended_on=pointer.ended_on
+        )
         mine = [draft for draft in drafts if draft.topic_key == pointer.topic_key]
         new = [d for d in mine if not (d.id in records and is_of_one_message(d, records[d.id]))]
         if not any(topic.is_behind(draft.order) for draft in new):
@@ -391,5 +393,13 @@ def _moved(
         if topic != before.get(key) and topic.order is not None:
             pointer = pointers.get(key) or Pointer(key, None, topic.order)
             current = topic.current.id if topic.current else None
-            moved.append(replace(pointer, record=current, order=topic.order, ended=topic.ended))
+            moved.append(
+                replace(
+                    pointer,
+                    record=current,
+                    order=topic.order,
+                    ended=topic.ended,
+                    ended_on=topic.ended_on,
+                )
+            )
     return moved
