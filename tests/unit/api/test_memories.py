@@ -61,6 +61,7 @@ def test_a_memory_comes_back_as_it_was_said(call: Client) -> None:
     assert row == {
         **told,
         "id": row["id"],
+        "sources": [told["source"]],
         "topic_key": "answer_language",
         "valid_from": "2025-12-24T17:00:00.000Z",
         "valid_to": None,
