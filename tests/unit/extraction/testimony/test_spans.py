@@ -132,6 +132,9 @@ def test_lines_that_nobody_speaks_are_material(text: str) -> None:
         "Tell my son a story. I live in Bonn.",
         "I'd love a recommendation: I live in Bonn.",
         "Please remember: I live in Bonn.",
+        "Let's practise an interview as myself. I live in Bonn.",
+        "I was kidding about the llama. I live in Bonn.",
+        "I live in Bonn. What would I pay if I earned more?",
     ],
 )
 def test_own_words_that_look_like_such_lines_stay(text: str) -> None:
@@ -161,6 +164,9 @@ def test_own_words_that_look_like_such_lines_stay(text: str) -> None:
         "was sagst du?\n\nAm 3. März 2026 schrieb Tom <tom@ex.org>:\nIch wohne in Kiel.",
         "Got this, what should I say?\n\nHi team,\nI moved to Kiel.\nBest,\nHannah Vogt",
         "Tom hat mir geschrieben:\nIch wohne in Kiel.",
+        "Could I get a permit in Kiel if I were Swiss?",
+        "Dürfte ich in Kiel wählen, wenn ich Däne wäre?",
+        "That was a joke about the flat in Kiel.",
     ],
 )
 def test_what_others_say_or_nobody_does_is_material(text: str) -> None:
@@ -180,7 +186,8 @@ def test_the_spans_cover_a_text_once_in_order(text: str) -> None:
 @pytest.mark.parametrize(
     "unit",
     ["I ", "translate this:", "\n", "> \n", 'say "', "Hi Tom,\n", "From: a\nTo: b\n", '{"a":', "`",
-     "```\n", "imagine I ", "[1:1", "((((", "x(", "Best,\n", "kidding! ", "if I had ", "    "],
+     "```\n", "imagine I ", "[1:1", "((((", "x(", "Best,\n", "kidding! ", "if I had ", "    ",
+     ">", "<<a", "kidding about a ", "give me ", "give me a, ", "[Tom, 08:12] a\n"],
 )  # fmt: skip
 def test_the_time_for_any_text_is_in_proportion_to_it(unit: str) -> None:
     text = unit * (250_000 // len(unit))

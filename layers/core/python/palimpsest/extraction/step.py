@@ -194,6 +194,7 @@ class ExtractChunk:
         if excess > 0 and of_graph:
             return self._prepared(job, at, findings, relations=relations // 2)
         if excess > 0:
+            # The chunk ends earlier, and the next step has the rest of its messages.
             fewer = len(findings.findings) + -excess // ITEMS_EACH
             owner = replace(_owner(job), names=findings.names)
             less = _checked_findings(

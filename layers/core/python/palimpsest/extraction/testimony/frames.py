@@ -16,6 +16,7 @@ from palimpsest.extraction.testimony.extents import (
     sentence_start,
 )
 from palimpsest.extraction.testimony.lines import Mark
+from palimpsest.extraction.testimony.questions import asks_for_an_answer
 from palimpsest.extraction.testimony.quotations import quotations
 from palimpsest.extraction.testimony.requests import announced
 from palimpsest.extraction.testimony.tasks import tasks
@@ -60,7 +61,11 @@ def play_begins(text: str) -> int | None:
     none.
     """
     match = anywhere("play").search(text)
-    return sentence_start(text, match.start()) if match else None
+    if match is None:
+        return None
+    start = sentence_start(text, match.start())
+    is_real = anywhere("as_oneself").search(text, start, sentence_end(text, match.end() - 1))
+    return None if is_real else start
 
 
 def play_ends(text: str, start: int = 0) -> int:
@@ -143,7 +148,16 @@ def _hypotheticals(text: str) -> Iterator[Mark]:
         colon = text.find(": ", match.end(), end)
         end = again.end() if again else end
         place = max(match.end(), min(end, colon) if colon > 0 else end)
-        yield match.start(), place, "hypothetical"
+        yield _of_question(text, match.start(), end), place, "hypothetical"
+
+
+def _of_question(text: str, place: int, end: int) -> int:
+    """Return the beginning of a question that depends on what is supposed at a place: "would I need
+    a visa if I was Canadian?". If there is none, return the place.
+    """
+    start = sentence_start(text, place)
+    is_asked = text[start:end].rstrip().endswith("?")
+    return start if is_asked and asks_for_an_answer(text[start:place]) else place
 
 
 def _supposed(text: str) -> Iterator[Mark]:
@@ -199,7 +213,22 @@ def _jests(text: str) -> Iterator[Mark]:
         about = _OWN_THING.match(text, before)
         if about and about.end() < match.start() and _PRONOUN.match(text, match.end()):
             before = about.end()
-        yield before, match.end(), "jest"
+        yield before, _jest_end(text, match.end()), "jest"
+
+
+_OBJECT = re.compile(
+    r" (?:about|with|regarding|über|wegen|mit|bei|sur|avec|à propos|sobre|con|acerca)"
+    r"(?: [^\W\d_][\w'’-]*){1,10}(?=[.!?…]|\n|$)",
+    re.IGNORECASE,
+)
+
+
+def _jest_end(text: str, place: int) -> int:
+    """Return the end of the words that say what the joke was about: "about the name"."""
+    rest = _OBJECT.match(text, place)
+    if rest is None or anywhere("first_person").search(text, place, rest.end()):
+        return place
+    return rest.end()
 
 
 _OWN_THING = re.compile(
