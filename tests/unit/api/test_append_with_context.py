@@ -103,6 +103,26 @@ def test_where_only_the_window_is_near_nothing_is_read_for_it(
     assert service.watched_memories.calls["records"] == 0
 
 
+def test_an_extraction_that_finds_nothing_lets_no_context_read_the_records_again(
+    sarah: Client, service: WatchedService
+) -> None:
+    def reads_after(said: str) -> int:
+        sarah.append("new", said)
+        job = sarah("POST", "/v1/sessions/new/extract", {}).json["job_id"]
+        service.drain()
+        assert sarah("GET", f"/v1/jobs/{job}").json["state"] == "done"
+        service.watched_memories.calls.clear()
+        sarah("GET", "/v1/sessions/new/context")
+        reads: int = service.watched_memories.calls["listed"]
+        return reads
+
+    for _ in range(2):  # the second time, the list has caught up with the tables
+        sarah("GET", "/v1/sessions/new/context")
+        service.waiting.advance(60)
+    assert reads_after("It rains again.") == 0
+    assert reads_after("fact: has a dog") == 1
+
+
 def test_memory_is_being_read_before_anything_is_stored(
     sarah: Client, service: WatchedService
 ) -> None:
