@@ -1,15 +1,13 @@
 """An append that asks for its context: read while it is stored, each thing once."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
 import pytest
+from palimpsest.conversations.message import message_key
 from palimpsest.conversations.session import Commit
-from palimpsest.models.builtin import SPACE
 from palimpsest.models.cached import CachingEmbedder
-from palimpsest.models.ports import Vector
 from palimpsest.scope import Scope, SessionScope
 
 from tests.unit.api.conftest import Service
@@ -187,17 +185,18 @@ def test_the_first_append_of_a_session_brings_its_context_too(
     assert "Work from home" in context["memory_prompt"]
 
 
-def test_a_cached_vector_serves_question_and_index_where_they_are_the_same() -> None:
-    made: list[list[str]] = []
-
-    class Model:
-        space = SPACE
-
-        def embed(self, texts: Sequence[str], *, as_questions: bool = False) -> list[Vector]:
-            made.append(list(texts))
-            return [[1.0] for _ in texts]
-
-    embedder = CachingEmbedder(Model(), questions_differ=False)
-    embedder.embed(["May I?"], as_questions=True)
-    embedder.embed(["May I?", "You may."])
-    assert made == [["May I?"], ["You may."]]
+@pytest.mark.parametrize("text", [QUESTION, "When do I see my dentist?\n\nMolar is the name.  "])
+def test_a_vector_of_the_message_is_made_once_for_its_context_and_the_index(
+    sarah: Client, service: WatchedService, text: str
+) -> None:
+    model = service.embedder
+    service.embedder = CachingEmbedder(model, questions_differ=False)
+    before = len(model.asked)
+    assert asked(sarah, text)["context"]["vector_matches"]
+    service.brought_up_to_date()
+    made = [" ".join(each.split()) for call in model.asked[before:] for each in call]
+    assert made.count(" ".join(text.split())) == 1
+    hits = service.index.by_vector(
+        Scope("acme").user("sarah"), service.embedder.embed([text])[0], k=1
+    )
+    assert [hit.key for hit in hits] == [message_key("new", 3)]
