@@ -85,8 +85,7 @@ class Palimpsest(Stack):
         self._stage = stage
         self._choices = choices
         self._key = self._encryption_key()
-        self._layers = Layers(self, stage=stage)
-        self._tracing = self._layers.traces(choices.traces.layer) if choices.traces.sink else []
+        self._layers = Layers(self, stage=stage, traces=choices.traces)
         self.tables = Tables(self, stage=stage, key=self._key)
         self.contents = Contents(self, stage=stage, key=self._key)
         self.search = Search(self, stage=stage, key=self._key)
@@ -172,7 +171,7 @@ class Palimpsest(Stack):
         sends_to_itself: bool = False,
     ) -> PythonFunction:
         """Return a function that has those environment variables."""
-        traces, tracing, endpoint = self._choices.traces, self._tracing, ""
+        traces, tracing, endpoint = self._choices.traces, self._layers.traces, ""
         if name in UNTRACED:
             tracing = []
         else:

@@ -5,6 +5,7 @@ from constructs import Construct
 
 from infra import layer_build
 from infra.config import BUILTIN, Stage
+from infra.traces import Traces
 
 CACHES = ["**/__pycache__", "**/*.pyc", "**/.*"]
 
@@ -15,15 +16,25 @@ class Layers(Construct):
     All functions have `every`. Functions that call a model or search have `models`. Functions that
     make vectors with the models that ship with them have `embedding` instead, which contains both.
     `graph` is for queries of knowledge graphs, and `tokens` for the check of an issuer's tokens.
-    `console` and `description` are for pages. `client` is for agents that run in Lambda.
+    `console` and `description` are for pages. `client` is for agents that run in Lambda. `traces`
+    is for functions that send spans: the library for it, and the collector if one is named.
     """
 
-    def __init__(self, scope: Construct, *, stage: Stage) -> None:
+    def __init__(self, scope: Construct, *, stage: Stage, traces: Traces) -> None:
         super().__init__(scope, "Layers")
         self._stage = stage
         is_local = stage.search == "embedded"  # a file that functions on one machine share
         core = self._layer("Core", layer_build.build_core(stage.wheels, is_local=is_local))
-        self.every = [core, self._built("runtime")]
+        if traces.sink and traces.layer:
+            # A function has at most five layers, and `memories` has none left for both.
+            together = layer_build.build_together(("runtime", "traces"), stage.wheels)
+            self.every = [core, self._layer("Runtime", together)]
+            self.traces: list[lambda_.ILayerVersion] = [
+                lambda_.LayerVersion.from_layer_version_arn(self, "Collector", traces.layer)
+            ]
+        else:
+            self.every = [core, self._built("runtime")]
+            self.traces = [self._built("traces")] if traces.sink else []
         self.models = [self._built("models")]
         client = layer_build.build("client", stage.wheels)  # without compiled code
         pythons = [
@@ -40,13 +51,6 @@ class Layers(Construct):
         if stage.embedding == BUILTIN:
             together = layer_build.build_together(("models", "builtin"), stage.wheels)
             self.embedding = [self._layer("Embedding", together)]
-
-    def traces(self, arn: str) -> list[lambda_.ILayerVersion]:
-        """Return the layers of a stack that traces: the library that sends spans, and a collector
-        if one is named. Call this once.
-        """
-        named = [lambda_.LayerVersion.from_layer_version_arn(self, "Collector", arn)] if arn else []
-        return [self._built("traces"), *named]
 
     def tokens(self) -> list[lambda_.LayerVersion]:
         """Return the layer that checks tokens. Only a stack that accepts tokens has it. Call this

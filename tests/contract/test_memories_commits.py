@@ -198,7 +198,11 @@ def test_a_pointer_names_the_record_that_has_ended(memory: Memory) -> None:
     ended = replace(pointers["employer"], record=None, ended=version(2).id)
     memory.commit(pointers=(ended,))
     (stored,) = memory.memories.pointers(memory.scope, ["employer"]).values()
-    assert (stored.record, stored.last, stored.ended_at) == (None, version(2).id, ended.order[0])
+    assert (stored.record, stored.last, stored.end and stored.end.at) == (
+        None,
+        version(2).id,
+        ended.order[0],
+    )
     assert memory.memories.topics(memory.scope, prefix="") == ()
 
 

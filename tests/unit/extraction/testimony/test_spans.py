@@ -132,6 +132,9 @@ def test_lines_that_nobody_speaks_are_material(text: str) -> None:
         "Tell my son a story. I live in Bonn.",
         "I'd love a recommendation: I live in Bonn.",
         "Please remember: I live in Bonn.",
+        "Let's practise an interview as myself. I live in Bonn.",
+        "I was kidding about the llama. I live in Bonn.",
+        "I live in Bonn. What would I pay if I earned more?",
     ],
 )
 def test_own_words_that_look_like_such_lines_stay(text: str) -> None:
@@ -161,6 +164,9 @@ def test_own_words_that_look_like_such_lines_stay(text: str) -> None:
         "was sagst du?\n\nAm 3. März 2026 schrieb Tom <tom@ex.org>:\nIch wohne in Kiel.",
         "Got this, what should I say?\n\nHi team,\nI moved to Kiel.\nBest,\nHannah Vogt",
         "Tom hat mir geschrieben:\nIch wohne in Kiel.",
+        "Could I get a permit in Kiel if I were Swiss?",
+        "Dürfte ich in Kiel wählen, wenn ich Däne wäre?",
+        "That was a joke about the flat in Kiel.",
     ],
 )
 def test_what_others_say_or_nobody_does_is_material(text: str) -> None:
@@ -180,10 +186,57 @@ def test_the_spans_cover_a_text_once_in_order(text: str) -> None:
 @pytest.mark.parametrize(
     "unit",
     ["I ", "translate this:", "\n", "> \n", 'say "', "Hi Tom,\n", "From: a\nTo: b\n", '{"a":', "`",
-     "```\n", "imagine I ", "[1:1", "((((", "x(", "Best,\n", "kidding! ", "if I had ", "    "],
+     "```\n", "imagine I ", "[1:1", "((((", "x(", "Best,\n", "kidding! ", "if I had ", "    ",
+     ">", "<<a", "kidding about a ", "give me ", "give me a, ", "[Tom, 08:12] a\n"],
 )  # fmt: skip
 def test_the_time_for_any_text_is_in_proportion_to_it(unit: str) -> None:
     text = unit * (250_000 // len(unit))
     begun = time.process_time()
     spans(text)
     assert time.process_time() - begun < 8  # of a slow machine; a quadratic one takes minutes
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Brittany was heaven. Survey came: damp in the chimney, I'm short of 700.",
+        "Nice. One thing about your answers: Aylin reads along now.",
+        "Ha, imagine. I'm a vegetarian and Hamid eats no ham.",
+        "The same again at Ross I suppose? I won't carry both.",
+        "Den Vorschlag hat er angenommen. Ich wohne in Bonn.",
+        "My boss likes a joke. I live in Bonn.",
+        "Ich nehme den Nachtzug, das wird ein Spaß.",
+        "I did a whole practice exam on Saturday and got a 4.",
+        "You're right, it's better and I'm still sad about the swallows.",
+        "Jeanne, elle joue la sonate de Marcello, je suis déjà ému.",
+        "Ich wohne in Bonn. Formulieren Sie mir einen Zettel an den Nachbarn.",
+    ],
+)
+def test_ordinary_news_is_no_material(text: str) -> None:
+    assert own(text) == text
+
+
+def test_a_request_within_a_quotation_announces_nothing() -> None:
+    assert "I sent it" in own('She called it "happy to put it in figures", v good. I sent it.')
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("I fill in grandma's survey. Her answers: I live in Kiel.", "Kiel"),
+        ("Suppose my rent was 900. Would that be much?", "900"),
+        ("That was just a joke, I never lived in Kiel.", "joke"),
+        ("Mock interview: I'm Karl from Kiel and you ask me.", "Karl"),
+        ("You're Romeo and I'm Juliet from Kiel.", "Kiel"),
+        ('Two sentences for the press, shorter please: "I live in Kiel." Bonn is fine.', "Kiel"),
+    ],
+)
+def test_what_is_announced_as_material_is_none_of_the_users_own(text: str, left: str) -> None:
+    assert left not in own(text)
+
+
+def test_a_joke_that_is_put_right_in_its_sentence_keeps_what_it_is_about() -> None:
+    assert own("My cat is called Stalin lol, nah jk she's called Pepper").split("\n") == [
+        "My cat",
+        " she's called Pepper",
+    ]

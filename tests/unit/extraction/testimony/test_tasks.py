@@ -22,6 +22,11 @@ TASKS = [
     ("The voicemail went like hi its Greg I moved to Perth", "Perth"),
     ("The exam text goes as follows. I am Pierre and I live in Lyon.", "Lyon"),
     ("On Reddit somebody posted I quit my job at Google", "Google"),
+    ("Check my son's essay please:\nI have a horse and I live in Ghent.", "Ghent"),
+    ("Grammatik meines Schülers prüfen:\nIch wohne seid Mai in Graz.", "Graz"),
+    ("Corrige les fautes de ma voisine :\nJ'habite à Toulouse depui mai.", "Toulouse"),
+    ("shorter pls >> I am on leave and I moved to Malmo << from my boss", "Malmo"),
+    ("A poem of mine:\n\nI live in Ghent,\nI own the rain.", "Ghent"),
 ]
 OWN = [
     ("Can you help me with this? I live in Porto and my boiler is broken.", "Porto"),
@@ -36,6 +41,9 @@ OWN = [
     ("The song goes on my nerves. I live in Porto.", "Porto"),
     ("Was hältst du davon? Ich ziehe nach Graz.", "Graz"),
     ("¿Me ayudas con esto? Vivo en Lugo y busco piso.", "Lugo"),
+    ("Translate this sign, and while I'm at it: I live in Ghent now.", "Ghent"),
+    ("Rewrite the intro nicely, it's about me: I have lived in Ghent since May.", "Ghent"),
+    ("Is 'seperate' spelled right? I live in Ghent.", "Ghent"),
 ]
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from palimpsest.extraction.testimony.questions import questions_apart
+from palimpsest.extraction.testimony.questions import apart, questions_apart
+from palimpsest.extraction.testimony.spans import own_text, spans
 from palimpsest.extraction.testimony.turns import labelled
 
 SARAH = frozenset({"sarah"})
@@ -111,3 +112,51 @@ def test_a_question_with_a_question_after_it_states_nothing(text: str) -> None:
 def test_a_statement_is_read_whatever_stands_before_its_first_word(stated: str) -> None:
     asked = "what applies to me?"
     assert questions_apart(f"{stated}, {asked}") == f"{stated}\n{asked}"
+
+
+def own_words(text: str) -> str:
+    return own_text(text, spans(text, user="sarah"))
+
+
+def test_the_users_own_lines_in_a_conversation_to_work_on_are_own_words() -> None:
+    text = "Turn this meeting into bullets:\n\nTom: I moved to Kiel\nSarah: I live in Bonn\nTom: ok"
+    assert "Bonn" in own_words(text)
+    assert "Kiel" not in own_words(text)
+
+
+def test_a_work_with_the_users_name_in_it_is_no_conversation() -> None:
+    assert "Bonn" not in own_words("Translate this:\n\nSarah: I live in Bonn")
+
+
+@pytest.mark.parametrize("header", ["« Tom 08:12 » ", "[Tom, 08:12] ", "(Tom 08:12): "])
+def test_a_speaker_and_a_time_in_brackets_begin_a_turn(header: str) -> None:
+    read = labelled(f"{header}I live in Kiel\n{header}and like it", is_own=SARAH)
+    assert read == "Tom: I live in Kiel\nTom: and like it"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Give me five easy dinners for a busy week, I live in Bonn.",
+        "Explain that slowly please - I'm new in Bonn.",
+        "Aide-moi à choisir un prénom, j'habite à Bonn.",
+        "Bitte merken: ich wohne in Bonn.",
+    ],
+)
+def test_an_order_is_apart_from_the_statement_after_it(text: str) -> None:
+    order, statement = apart(text).split("\n")
+    assert "Bonn" in statement
+    assert "Bonn" not in order
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Guess what, I'm in Bonn.",
+        "When I moved, I lived in Bonn.",
+        "Write this nicely: I live in Bonn.",
+        "On Mondays, I work in Bonn.",
+    ],
+)
+def test_other_sentences_stay_whole(text: str) -> None:
+    assert apart(text) == text

@@ -134,6 +134,7 @@ def _place(
     """
     now = seconds(clock.now())
     until = now + ceil(lasts) + SPARE
+    # In random order, so that calls at the same time rarely try the same place.
     for number in random.sample(range(most), most):
         place = KeyedCall(scope.tenant, f"{what}-{number}", request="", expires_at=until)
         with suppress(CommitLost):

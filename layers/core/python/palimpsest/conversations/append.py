@@ -147,6 +147,7 @@ class Append:
             memory=memory,
             opens=opens,
         )
+        # Writers of one process take turns, so that they lose no commits to each other.
         with self.turns.at(scope):
             return until_committed(lambda: self._attempt(request), clock=self.clock)
 
@@ -167,6 +168,8 @@ class Append:
         """
         timestamps = [draft.timestamp for draft in drafts]
         is_old = may_be_old(timestamps, now=self.clock.now(), is_transcript=is_transcript)
+        # A statement that is made now is new, even in the words of a deleted memory
+        # (docs/adr/0087).
         if self.hides_old is None or not is_old:
             return drafts
         if user is None:
@@ -181,6 +184,7 @@ class Append:
     def _attempt(self, request: _Request) -> AppendResult:
         now = self.clock.now()
         speaks_system = any(draft.chat["role"] in SYSTEM_ROLES for draft in request.batch.drafts)
+        # A system message changes the settings with which the blocks would be read ahead.
         opens = None if speaks_system else request.opens
         opened = self.sessions.open(
             request.scope,
@@ -193,6 +197,8 @@ class Append:
         try:
             return self._decide(request, opened, now, speaks_system=speaks_system)
         except HeadMoved as moved:
+            # If another append came first, its head is all that has changed, and it is known. After
+            # any other change the session is read again.
             if speaks_system or opened.head is None or not moved.head.is_next_of(opened.head):
                 raise
             opened = replace(opened, head=moved.head, settings=None)
@@ -227,6 +233,7 @@ class Append:
                     "The idempotency key was used with another body.", code="idempotency_key_reused"
                 )
             return self._replayed(request, head, first=key.first, last=key.last)
+        # A caller without keys is recognized by sending its last batch again, soon (docs/adr/0001).
         is_last_again = (
             head.batch == request.batch.hash
             and head.updated_second >= seconds(now) - RESEND_SECONDS

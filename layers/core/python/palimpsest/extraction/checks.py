@@ -220,6 +220,7 @@ def _is_one_word(edge: str) -> bool:
 def _plain(text: str) -> str:
     if text.isascii():
         return " ".join(text.lower().split())
+    # Models write other marks and spaces than the message has.
     folded = unicodedata.normalize("NFKC", text).casefold().translate(_ALIKE)
     return " ".join(folded.split())
 

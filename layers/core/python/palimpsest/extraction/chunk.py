@@ -88,6 +88,8 @@ def chunk_of(
             and bool(read)
             and (len(read) == MOST_MESSAGES or weight > (room or weight))
         )
+        # A parked chunk (without `room`) keeps its bounds, so that its line can be replaced
+        # (docs/adr/0011).
         if room is not None and (is_full or len(read) + len(skipped) == MOST_READ):
             chunk = Chunk(first, end, tuple(read), skipped, tuple(before))
             return _without_taken_back(chunk, reader)

@@ -106,6 +106,7 @@ class Steps:
         the step, so that it knows whether a role-play continues.
         """
         last = min(least - 1, base + LOOK_BACK)
+        # A role-play is often announced in a session's first messages.
         begun = self.sessions.messages(scope, first=base + 1, last=last) if last > base else ()
         names = names_of(self.memories, user_of(job)).all
         user = signing(job.user or "", names)

@@ -58,6 +58,7 @@ class GiveUpExtraction:
             self._end(job, at, None, error, gives_up=is_outage)
             return None
         line = self._line(place, at)
+        # While the model is down, further steps would only fail too (docs/adr/0011).
         if is_outage and line.last < job.last:
             self.steps.skip_chunk(job, at, line)
             return line.last + 1

@@ -121,6 +121,7 @@ class Ingest:
                 _transcript(scope, drafts, session_id, agent, after=after, before=before)
             )
         epoch = self.memories.user(scope).epoch
+        # An earlier, shorter transcript gave the session its id.
         for length in range(1, len(drafts)):
             session = _derived(scope, drafts[:length], epoch=epoch)
             try:

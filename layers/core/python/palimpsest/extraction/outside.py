@@ -230,6 +230,7 @@ def newest(
         page = history.load_recent(session, limit)
         if len(page) < limit:
             return _identified(page, before=0)
+        # A message without an id is known by its place, which needs the whole history.
         if count is None and not all(map(_has_id, page)):
             break
         messages = _identified(page, before=(count or len(page)) - len(page))

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import cached_property, partial
 from itertools import chain
 
@@ -16,7 +16,9 @@ from palimpsest.extraction.chunk import Chunk
 from palimpsest.extraction.finding import Finding
 from palimpsest.extraction.relating import Related, related
 from palimpsest.extraction.testimony.speakers import USER
+from palimpsest.extraction.timing import changes_on_a_day
 from palimpsest.memory.ended import EndOfTopic
+from palimpsest.memory.ended_on import label_of
 from palimpsest.memory.meaning.corrections import Correction, corrected, correction_of
 from palimpsest.memory.meaning.ends import End, begins_state, ends_of, is_ended
 from palimpsest.memory.meaning.frames import (
@@ -32,12 +34,14 @@ from palimpsest.memory.meaning.slots import MOST_NAMED, says_the_same_of, singul
 from palimpsest.memory.names import unlabelled
 from palimpsest.memory.record import GRAPH, Order, Record, record_id
 from palimpsest.memory.statements import Statement, topic_of_edits
-from palimpsest.memory.times import moment_of
+from palimpsest.memory.times import ended_on, is_to_come, moment_of
 from palimpsest.text.sentences import is_question
 
 MOST_ENDED = 4  # most records that one statement ends
 ALLERGY = "allergy_"
 MOST_ENDS = 12  # of one step
+LASTING = frozenset({"denial", "plain", "left", "job", "home", "partner"})
+"""Kinds of ends of what lasts until its day, if that day is still to come."""
 Known = Callable[[], Sequence[Record]]
 """Reads the current records, newest first."""
 
@@ -124,7 +128,15 @@ def _related(finding: Finding, statement: Statement, rank: int, state: _Known) -
         return replace(
             statement, content=record.content, topic=record.topic_key, version_of=record.topic_key
         )
+    if _is_not_yet(relation, finding, statement, record):
+        return None if finding.depends else statement
     return _changing(relation, statement, record, order, state, is_own=relation.place < len(own))
+
+
+def _is_not_yet(relation: Related, finding: Finding, statement: Statement, record: Record) -> bool:
+    """Return whether the statement is about a later change of what holds until that day."""
+    lasts = relation.kind == "ends" or changes_on_a_day(record.topic_key or "")
+    return lasts and is_to_come(finding.content, at=_day(statement))
 
 
 def _may_repeat(finding: Finding, statement: Statement) -> bool:
@@ -153,7 +165,8 @@ def _changing(
         return replace(statement, version_of=key, replaces=before)
     if record.topic_key is None or record.topic_key != statement.topic_key:
         key = topic_of_edits(record)
-        state.ends.setdefault(key, EndOfTopic(key, order, record.id))
+        on = _ended_on(statement.content, statement) if relation.kind == "ends" else None
+        state.ends.setdefault(key, EndOfTopic(key, order, record.id, on))
     return statement
 
 
@@ -233,15 +246,36 @@ def _ends(finding: Finding, statement: Statement, rank: int, state: _Known) -> b
     ended = ends_of(content) if statement.type in ("fact", "event") else ()
     if not ended:
         return False
+    if _is_planned(ended, content, statement):
+        return False
     order = _order(statement, rank)
     own, places = _ended_here(ended, statement, state)
     stored = [record for record in state.records if _is_ended(record, ended, statement, order)]
     for place in own:
         _end_own(place, order, state)
+    on = _ended_on(content, statement) if stored else None
     for record in stored[: MOST_ENDED - places]:
         key = topic_of_edits(record)
-        state.ends.setdefault(key, EndOfTopic(key, order, record.id))
+        state.ends.setdefault(key, EndOfTopic(key, order, record.id, on))
     return bool(own or stored)
+
+
+def _is_planned(ended: Sequence[End], content: str, statement: Statement) -> bool:
+    """Return whether the statement is about a later end of something that lasts until then. A thing
+    of a later day may be cancelled before: "Friday's class is off".
+    """
+    lasts = all(end.kind in LASTING for end in ended)
+    return lasts and is_to_come(content, at=_day(statement))
+
+
+def _ended_on(content: str, statement: Statement) -> str | None:
+    """Return the time that the statement names for an end (`Pointer.ended_on`), or None."""
+    moment = ended_on(content, at=_day(statement))
+    return None if moment is None else label_of(moment)
+
+
+def _day(statement: Statement) -> date:
+    return datetime.fromtimestamp((statement.valid_from or 0) / 1_000, UTC).date()
 
 
 def _ended_here(ended: Sequence[End], statement: Statement, state: _Known) -> tuple[list[int], int]:
@@ -383,8 +417,7 @@ def _times(
     """Return when a corrected content happens or is due. Without a new day, the old day stays."""
     moment = None
     if (by.occurs_at or by.due_at) and by.valid_from is not None:
-        day = datetime.fromtimestamp(by.valid_from / 1_000, UTC).date()
-        moment = moment_of(content, at=day)
+        moment = moment_of(content, at=_day(by))
     new = (moment.first.isoformat() if moment else None) or by.occurs_at or by.due_at
     if due_at is not None:
         return None, new or due_at

@@ -119,6 +119,7 @@ class ExtractChunk:
             is_over = until_committed(lambda: self._pass_by(job), clock=self.steps.clock)
         else:
             self.steps.jobs.start(job.begun(now=seconds(self.steps.clock.now())))
+            # If there is no room, the model need not be paid.
             self.remember.check_room(user_of(job))
             findings = replace(self._found(job, at), redactions=_redactions(at))
             is_over = until_committed(lambda: self._commit(job, findings), clock=self.steps.clock)
@@ -153,6 +154,7 @@ class ExtractChunk:
         """
         at = self.steps.look(job)
         if at.turn != findings.turn or _redactions(at) != findings.redactions:
+            # The model was paid, although its findings are discarded.
             if spent := priced(findings.extraction.model, **asdict(findings.extraction.usage)):
                 self.steps.jobs.spend(job, spent)
             if at.turn == findings.turn:
@@ -192,6 +194,7 @@ class ExtractChunk:
         if excess > 0 and of_graph:
             return self._prepared(job, at, findings, relations=relations // 2)
         if excess > 0:
+            # The chunk ends earlier, and the next step has the rest of its messages.
             fewer = len(findings.findings) + -excess // ITEMS_EACH
             owner = replace(_owner(job), names=findings.names)
             less = _checked_findings(

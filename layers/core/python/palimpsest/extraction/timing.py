@@ -86,12 +86,13 @@ def _occurring(finding: Finding, moment: Moment, *, at: date) -> Timing:
         return (
             replace(timing, finding=replace(finding, type="event")) if is_event else Timing(finding)
         )
-    if _changes_on_a_day(finding.topic) and moment.first > at:
+    if changes_on_a_day(finding.topic) and moment.first > at:
         return replace(timing, finding=replace(finding, type="event", topic=None, relations=()))
     is_over = tense == "past" and moment.first <= at and finding.topic not in NO_EVENTS
     return timing if is_over else Timing(finding)
 
 
-def _changes_on_a_day(topic: str) -> bool:
+def changes_on_a_day(topic: str) -> bool:
+    """Return whether the value of a topic changes on the planned day, not before."""
     words = re.findall(r"[^\W_]+", topic.casefold())
     return not OF_LIFE.isdisjoint((*words, "_".join(words)))

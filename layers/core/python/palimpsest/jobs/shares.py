@@ -62,6 +62,8 @@ class FairQueues:
         scope, queue = Scope(notice.tenant), KINDS[notice.kind].queue
         if queue == OPERATORS:
             return
+        # First leave, then read who waits. A job that begins to wait looks for a place again
+        # afterwards, so one of the two always sees the other (docs/adr/0059).
         self.shares.leave(scope, queue, notice.job_id)
         for waiting in self.shares.waiting(scope, queue):
             job = self.jobs.get(scope, waiting.job_id)

@@ -74,6 +74,7 @@ class UserSteps:
         if job.state == "failed":  # redriven
             self.restart(job)
             return None
+        # An earlier delivery put the next step, and was stopped before it ended this one.
         if self._is_handed_over(job):
             self._rest(job)
             return None

@@ -35,13 +35,13 @@ LONG_PAST = 7
 _BRACKETS = re.compile(r" \((?:week of )?\d{4}(?:-\d\d){0,2}\)")
 
 
-def when(record: Record, *, now: datetime, ended_at: int | None = None) -> str | None:
+def when(record: Record, *, now: datetime, ended: str | None = None) -> str | None:
     """Return when the content of the record happens, happened or was due, for a reader at the time
-    `now`: "planned for 2026-10-01", "was due on 2026-03-06". For a record that ended at `ended_at`
-    (epoch milliseconds), return "ended 2026-09-08". Return None for a record without a time.
+    `now`: "planned for 2026-10-01", "was due on 2026-03-06". If the record has `ended` on a day,
+    return "ended 2026-09-08". Return None without a time.
     """
-    if ended_at is not None:
-        return f"ended {datetime.fromtimestamp(ended_at / 1000, UTC).date().isoformat()}"
+    if ended is not None:
+        return f"ended {ended}"
     today = now.date().isoformat()
     if record.due_at is not None:
         return _due(record.due_at[:10], today)

@@ -248,6 +248,7 @@ def located(text: str) -> Iterator[tuple[int, int, str]]:
 
     place = 0
     for sentence in sentences(text):
+        # A sentence has single blanks where the text may have others, or line breaks.
         pattern = r"\s+".join(map(re.escape, sentence.split()))
         match = re.compile(pattern).search(text, place)
         if match is not None:

@@ -45,13 +45,14 @@ class KnownTopic:
     `statements` holds the topic's statements, oldest first. Only the newest is needed if every new
     statement is newer still. `order` is the order of the last statement, even if its record was
     deleted or has ended since. In these cases `current` is None. `ended` is the id of the record
-    that has ended.
+    that has ended, and `ended_on` the time that was named for its end.
     """
 
     current: Record | None = None
     order: Order | None = None
     statements: tuple[tuple[Order, Record], ...] = ()
     ended: str | None = None
+    ended_on: str | None = None
 
     def is_behind(self, order: Order) -> bool:
         """Return whether a statement with this order is older than the topic's last statement. If
@@ -59,6 +60,7 @@ class KnownTopic:
         """
         if self.order is None:
             return False
+        # The first three parts of an order name the message.
         return order < self.order if self.current else order[:3] <= self.order[:3]
 
     def neighbours(self, order: Order) -> list[tuple[Order, Record]]:
@@ -76,7 +78,9 @@ class KnownTopic:
         """Return the topic with this record added at the place of its order."""
         statements = tuple(sorted([*self.statements, (order, record)], key=lambda entry: entry[0]))
         if self.is_behind(order):
-            return replace(self, statements=statements, ended=self.ended and statements[-1][1].id)
+            ended = self.ended and statements[-1][1].id
+            on = self.ended_on if ended == self.ended else None
+            return replace(self, statements=statements, ended=ended, ended_on=on)
         return KnownTopic(record, order, statements)
 
 
@@ -159,6 +163,7 @@ def _topical(record: Record, key: str, known: MemoryState, near: Near) -> Rememb
     topic = known.topics.get(key, KnownTopic())
     for order, other in topic.neighbours(record.order):
         if near(record, other):
+            # A statement that its own message repeats adds no place to the topic.
             if order[:3] != record.order[:3]:
                 again = said_again(other, record)
                 known.said.append(again)

@@ -71,6 +71,7 @@ def _distinct(terms: Sequence[str], named: Collection[str]) -> Distinct:
     telling = [term for term in terms if len(term) > 1 and term not in _everyday()]
     names = {term for term in telling if term in named}
     words = {term[:BEGINNING] for term in telling if term not in named and not term.isdigit()}
+    # Many memories name the same year, so a year counts only if there is nothing else.
     lasting = {name for name in names if not _YEAR.fullmatch(name)}
     return Distinct(frozenset(lasting if lasting or words else names), frozenset(words))
 

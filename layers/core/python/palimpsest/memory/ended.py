@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from palimpsest.memory.decisions import KnownTopic, MemoryState
+from palimpsest.memory.ended_on import begin_of
 from palimpsest.memory.endings import Superseded
 from palimpsest.memory.record import Order, Record
 
@@ -15,12 +16,14 @@ from palimpsest.memory.record import Order, Record
 @dataclass(frozen=True, slots=True)
 class EndOfTopic:
     """The end of a topic's current record, said at the position `order`. `record` is the id of the
-    stored record that ends, or None if the record is stored by the same commit.
+    stored record that ends, or None if the record is stored by the same commit. `on` is the time
+    that the statement names for the end (`Pointer.ended_on`), or None.
     """
 
     topic_key: str
     order: Order
     record: str | None = None
+    on: str | None = None
 
 
 def join_topics(keys: Sequence[tuple[Record, str]], known: MemoryState) -> list[Record]:
@@ -42,7 +45,8 @@ def join_topics(keys: Sequence[tuple[Record, str]], known: MemoryState) -> list[
 
 def ended_by(ends: Sequence[EndOfTopic], known: MemoryState) -> list[Superseded]:
     """Return the records that end, and remove them from `known` as current records. An end has no
-    effect if it was said before the current record, or if it names another record.
+    effect if it was said before the current record, or if it names another record. A time before
+    the current record was said is not taken for the time of its end.
     """
     gone = []
     for end in ends:
@@ -51,7 +55,9 @@ def ended_by(ends: Sequence[EndOfTopic], known: MemoryState) -> list[Superseded]
         if current is None or topic.order is None or topic.order >= end.order:
             continue
         if end.record in (None, current.id):
-            without = replace(topic, current=None, order=end.order, ended=current.id)
+            is_later = end.on is not None and begin_of(end.on) >= current.valid_from
+            on = end.on if is_later else None
+            without = replace(topic, current=None, order=end.order, ended=current.id, ended_on=on)
             known.topics[end.topic_key] = without
             gone.append(Superseded(current, end.order[0]))
     return gone

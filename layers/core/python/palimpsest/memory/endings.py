@@ -233,8 +233,10 @@ def _ends(edge: _Edge, gone: Superseded, again: Statement | None) -> bool:
 def _still_says(content: str, edge: _Edge, names: Mapping[str, str], *, user: str) -> bool:
     """Return whether the content names both ends and denies nothing. The user need not be named."""
     ends = [str(edge.data.get(end)) for end in ("start", "end") if edge.data.get(end) != user]
+    # In doubt a relationship ends, because the next statement opens it again (docs/adr/0071).
     if not content or not ends or _DENIED.search(content):
         return False
+    # A fact whose spelling was corrected still names both ends.
     named = [_spoken(names.get(ENTITY + end, "")) for end in ends]
     return all(name.strip() and name in _spoken(content) for name in named)
 

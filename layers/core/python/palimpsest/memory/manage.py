@@ -30,7 +30,7 @@ from palimpsest.memory.removal.transactions import (
 )
 from palimpsest.memory.resting import check_grounds
 from palimpsest.memory.statements import confirmed, drawing, edited, topic_of_edits
-from palimpsest.memory.versions import Version, versions
+from palimpsest.memory.versions import Version, single, versions
 from palimpsest.retry import until_committed
 from palimpsest.scope import UserScope
 from palimpsest.tenants.ports import Tenants
@@ -121,14 +121,13 @@ class ManageMemories:
 
     def _with_topic(self, scope: UserScope, record: Record) -> _InTopic:
         if record.topic_key is None:
-            return _InTopic(record, (Version(record),))
+            return _InTopic(record, (single(record),))
         pointer = self.memories.pointers(scope, [record.topic_key]).get(record.topic_key)
         statements = self.memories.versions(scope, record.topic_key)
         if pointer is None or record.id not in {statement.id for statement in statements}:
             raise _no_memory()  # the record was removed between the reads
-        retracted = None if pointer.record else pointer.order[0]
         chain = versions(
-            statements, current=pointer.record, retracted=retracted, ended=pointer.ended
+            statements, current=pointer.record, retracted=pointer.retracted_at, ended=pointer.ended
         )
         return _InTopic(record, chain, pointer, statements)
 
@@ -338,6 +337,7 @@ class ManageMemories:
                 lambda: self._delete(scope, record_id, whole=whole), clock=self.clock
             )
         except NotFound:
+            # An earlier try has removed the record, but perhaps not the exports (docs/adr/0067).
             if self.memories.tombstones(scope, [record_id]):
                 self.exports(scope)
             raise
@@ -355,6 +355,8 @@ class ManageMemories:
             [Removal(places, stored.pointer)], epoch=epoch, room=self.memories.room
         )
         buried = burials_of(scope, places, at=milliseconds(self.clock.now()), states=self.states)
+        # All that needs the record comes before its removal, so that an interrupted deletion can be
+        # repeated.
         bury(self.memories, scope, buried, epoch=epoch)
         hidden = self.hides(scope, places, buried)
         if buried:
@@ -387,6 +389,7 @@ class ManageMemories:
         """Return the ids of all current records that match. A job that forgets by this filter would
         remove them.
         """
+        # Lists leave out the graph, and forgetting does not (docs/adr/0037).
         wheres = (
             [where] if where.types else [where, replace(where, types=frozenset[MemoryType](GRAPH))]
         )

@@ -8,9 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from palimpsest.clock import day_of
 from palimpsest.idempotency import KeyedCall
 from palimpsest.jobs.job import Job
 from palimpsest.memory.burials import Burial
+from palimpsest.memory.ended_on import EndTime, named_end
 from palimpsest.memory.expiry import Walk, first_expiry
 from palimpsest.memory.record import Order, Record, RecordType, Source, UserState
 from palimpsest.scope import SessionScope, UserScope
@@ -24,7 +26,8 @@ class Pointer:
     `was` is the current record as it was read. `version` is the pointer's version as it was read,
     or 0 if there is no pointer yet. `ended` is the record that was current until the user said that
     it is no longer true. It is None if that record was deleted since, or if the topic has a current
-    record.
+    record. `ended_on` is the time at which it ended, if the user named one: a day, week, month or
+    year in ISO 8601 ("2026-05-27", "2026-W22", "2026-05", "2026").
     """
 
     topic_key: str
@@ -33,13 +36,27 @@ class Pointer:
     version: int = 0
     was: str | None = field(default=None, compare=False)
     ended: str | None = None
+    ended_on: str | None = None
 
     @property
-    def ended_at(self) -> int | None:
-        """Return when the topic's value ended, in epoch milliseconds, or None if `ended` is
-        None.
+    def end(self) -> EndTime | None:
+        """Return when the topic's value ended, or None if `ended` is None. This is the time that
+        the user named, or else the time at which the user said it.
         """
-        return None if self.ended is None else self.order[0]
+        if self.ended is None:
+            return None
+        if self.ended_on is not None:
+            return named_end(self.ended_on)
+        return EndTime(self.order[0], day_of(self.order[0]))
+
+    @property
+    def retracted_at(self) -> int | None:
+        """Return when the topic's value ended or was deleted, in epoch milliseconds, or None if the
+        topic has a current record.
+        """
+        if self.record:
+            return None
+        return self.end.at if self.end else self.order[0]
 
     @property
     def last(self) -> str | None:

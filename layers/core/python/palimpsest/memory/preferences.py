@@ -136,6 +136,8 @@ class ManagePreferences:
         try:
             until_committed(lambda: self._delete(scope, topic), clock=self.clock)
         except NotFound:
+            # An earlier try has removed the preference, but perhaps not the exports
+            # (docs/adr/0067).
             if topic in self.memories.pointers(scope, [topic]):
                 self.exports(scope)
             raise

@@ -188,6 +188,7 @@ class Remember:
             ]
             commit = replace(commit, call=replace(call, made=made))
         if self.memories.room(commit) < 0:
+            # The caller comes back for the statements that are left.
             return self._attempt(scope, statements[: len(statements) // 2], call=call, guard=guard)
         if prepared.changes_anything or call is not None:
             self.memories.commit(scope, commit)
@@ -205,6 +206,8 @@ class Remember:
         decided = self._decided(scope, statements, ends)
         gone = [*superseded_by(decided.made, decided.topics), *decided.ended]
         ended = Endings(self.memories)(scope, gone, beside=statements)
+        # The ends are decided together with the statements, so that one transaction has both
+        # (docs/adr/0071).
         if ended:
             decided = self._decided(scope, [*statements, *ended], ends)
         most = self.tenants.settings(scope.owner).limits.memories
@@ -365,7 +368,9 @@ class Remember:
         """
         current = records.get(pointer.record or "")
         statements = ((pointer.order, current),) if current else ()
-        topic = KnownTopic(current, pointer.order, statements, ended=pointer.ended)
+        topic = KnownTopic(
+            current, pointer.order, statements, ended=pointer.ended, ended_on=pointer.ended_on
+        )
         mine = [draft for draft in drafts if draft.topic_key == pointer.topic_key]
         new = [d for d in mine if not (d.id in records and is_of_one_message(d, records[d.id]))]
         if not any(topic.is_behind(draft.order) for draft in new):
@@ -388,5 +393,13 @@ def _moved(
         if topic != before.get(key) and topic.order is not None:
             pointer = pointers.get(key) or Pointer(key, None, topic.order)
             current = topic.current.id if topic.current else None
-            moved.append(replace(pointer, record=current, order=topic.order, ended=topic.ended))
+            moved.append(
+                replace(
+                    pointer,
+                    record=current,
+                    order=topic.order,
+                    ended=topic.ended,
+                    ended_on=topic.ended_on,
+                )
+            )
     return moved

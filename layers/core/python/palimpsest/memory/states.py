@@ -32,6 +32,8 @@ def meanings(content: str) -> Iterator[str]:
     for state, pattern in _states():
         match = pattern.search(plain)
         if match is not None:
+            # The name of a state may have a denial of its own ("eat no meat"), which does not deny
+            # the state.
             around = f"{plain[: match.start()]} {plain[match.end() :]}"
             yield f"{'not ' if _DENIAL.search(around) else ''}{state}"
 

@@ -50,6 +50,40 @@ class Moment:
     is_limit: bool = False
 
 
+def ended_on(text: str, *, at: date) -> Moment | None:
+    """Return the time at which something ended by the words of a text that was said on the day
+    `at`, or None if it names no time that has begun by then: "I left in May".
+    """
+    begins = text[:MOST_READ]
+    lower = _lowered(begins)
+    if not _may_name_a_time(lower):
+        return None
+    moments = _moments(lower, at, "past", limits=True)
+    return next((moment for moment in moments if moment.first <= at), None)
+
+
+def is_to_come(text: str, *, at: date) -> bool:
+    """Return whether a text that was said on the day `at` is about a later day: "I'm leaving on
+    1 October". A text about the past is not: "I cancelled Friday's class". If the text may be about
+    either, the nearer day counts.
+    """
+    begins = text[:MOST_READ]
+    tense = tense_of(begins)
+    lower = _lowered(begins)
+    if tense == "past" or not _may_name_a_time(lower):
+        return False
+    moment = next(_moments(lower, at, tense, limits=True), None)
+    if moment is None or moment.last <= at:
+        return False
+    if moment.first <= at:  # of the present week, month or year, what is planned is to come
+        return tense == "planned"
+    before = lower[max(0, moment.start - BEFORE) : moment.start]
+    if _before("since").search(before):
+        return False
+    earlier = ended_on(text, at=at) if tense == "none" else None
+    return earlier is None or moment.first - at < at - earlier.last
+
+
 def moment_of(text: str, *, at: date) -> Moment | None:
     """Return the first time that a text names, counted from the day `at` on which it was said, or
     None if it names none. The time since which something is true does not count, and neither do
@@ -111,7 +145,10 @@ def _lowered(text: str) -> str:
     return with_places(text)
 
 
-def _moments(text: str, at: date, tense: Tense) -> Iterator[Moment]:
+def _moments(text: str, at: date, tense: Tense, *, limits: bool = False) -> Iterator[Moment]:
+    """Yield the times in a text in lower case. Times since or until which something is true are
+    left out, unless `limits` is true.
+    """
     named = (
         *_relative(text, at),
         *_absolute(text, at, tense),
@@ -128,7 +165,7 @@ def _moments(text: str, at: date, tense: Tense) -> Iterator[Moment]:
         is_limit = _before("limits").search(before) is not None
         if _before("by").search(before) and (must_be_done(text) or not is_limit):
             yield replace(moment, is_limit=True)
-        elif not is_limit:
+        elif limits or not is_limit:
             yield moment
 
 

@@ -66,6 +66,8 @@ def tells_of(burial: Burial, statement: OldStatement, *, user: str) -> bool:
     other words if there are no names.
     """
     names, words, where = {*burial.names}, {*burial.distinct}, {*burial.areas}
+    # Another area of life is another fact: "I work in Kiel" is not "I live in Kiel"
+    # (docs/adr/0120).
     if where and statement.areas and not where & statement.areas:
         return False
     if not (burial.is_somebody or _is_about_the_same(burial, statement, user=user)):

@@ -18,6 +18,7 @@ from palimpsest.conversations.ports import PartOfSession, Sessions
 from palimpsest.conversations.session import Head
 from palimpsest.conversations.spoken import said_at, spoken_text
 from palimpsest.memory.as_line import is_long_past, when
+from palimpsest.memory.ended_on import EndTime
 from palimpsest.memory.names import is_own_name
 from palimpsest.memory.ports import Memories, Pointer
 from palimpsest.memory.record import Record, Source
@@ -35,8 +36,8 @@ from palimpsest.text.sentences import says
 PAGE = 100  # keys that one read takes
 MAX_SHOWN = 4_000  # characters of a message that a result shows
 Held = tuple[Record, Scores]
-Ends = Mapping[str, int]
-"""When records ended without a new value, by id (epoch milliseconds)."""
+Ends = Mapping[str, EndTime]
+"""When records ended without a new value, by id."""
 
 Given = TypeVar("Given")
 
@@ -211,7 +212,7 @@ class _RecordReader:
                 uses=uses.get(record.id, (0, 0)),
                 is_over=record.source.session in over,
                 has_changed=record.id in changed,
-                ended_at=ends.get(record.id),
+                end=ends.get(record.id),
             )
             for record, scores in held
         ]
@@ -240,12 +241,13 @@ def _found_record(
     uses: tuple[int, int],
     is_over: bool,
     has_changed: bool,
-    ended_at: int | None,
+    end: EndTime | None,
 ) -> FoundMemory:
     """Return a found record. `uses` is how often the record was used, and when last (epoch
     seconds). `is_over` is true if its session has ended, `has_changed` if a record that it rests on
-    has changed. `ended_at` is when it ended (epoch milliseconds), None if it has not.
+    has changed. `end` is when it ended, None if it has not.
     """
+    ended_at = end.at if end else None
     words = term_set(words_of(record))
     candidate = Candidate(
         key=record.id,
@@ -273,20 +275,22 @@ def _found_record(
         valid_from=record.valid_from,
         record=record,
         candidate=candidate,
-        when=when(record, now=_day_of(run), ended_at=ended_at),
+        when=when(record, now=_day_of(run), ended=end.day if end else None),
         rests_on_changed=has_changed,
         ended_at=ended_at,
     )
 
 
 def _ends(run: RecallRun, pointers: Iterable[Pointer]) -> Ends:
-    """Return when topics ended that had ended at the moment of the recall, by the record that
-    ended.
+    """Return when records ended that had ended at the moment of the recall, as far as was known
+    then.
     """
+    known_at = run.request.known_at
+    known = (pointer for pointer in pointers if known_at is None or pointer.order[0] <= known_at)
     return {
-        pointer.ended: pointer.order[0]
-        for pointer in pointers
-        if pointer.ended is not None and pointer.order[0] <= run.moment
+        pointer.ended: pointer.end
+        for pointer in known
+        if pointer.ended and pointer.end and pointer.end.at <= run.moment
     }
 
 

@@ -155,6 +155,7 @@ def _absolute(month: str, month_alone: re.Pattern[str]) -> Iterator[re.Pattern[s
         yield re.compile(pattern)
     yield month_alone
     for pattern in (
+        rf"\b(?:from|ab|anfang|mitte|ende|début|fin|(?:partir|finales|principios) de)\s+{month}",
         r"(?<!\d)(?P<number>1?\d)[月월](?:\s?(?P<day>[1-3]?\d)[日号일])?",
         rf"\b(?:in|im|en|since|during|of|seit|depuis|desde)\s+{_YEAR}\b",
         rf"{_YEAR}[年년]",

@@ -33,12 +33,14 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class TopicState:
     """The state of a record's topic: its current record, the order of its last statement, and the
-    record that has ended (None in files of earlier versions).
+    record that has ended with the time that was named for its end (None in files of earlier
+    versions).
     """
 
     record: str | None
     order: Order
     ended: str | None = None
+    ended_on: str | None = None
 
 
 _OWN: Mapping[type, frozenset[str]] = {

@@ -77,6 +77,7 @@ class RecordsKind:
         if pointer is not None:
             row["topic"] = {"record": pointer.record, "order": list(pointer.order)}
             row["topic"] |= {"ended": pointer.ended} if pointer.ended else {}
+            row["topic"] |= {"ended_on": pointer.ended_on} if pointer.ended_on else {}
         return row
 
     def restore(self, scope: UserScope, rows: Iterator[Row], epoch: int) -> Outcome:
@@ -132,7 +133,9 @@ class RecordsKind:
         if record.topic_key is None or topic is None:
             return ()
         stored = self.memories.pointers(scope, [record.topic_key]).get(record.topic_key)
-        exported = Pointer(record.topic_key, topic.record, topic.order, ended=topic.ended)
+        exported = Pointer(
+            record.topic_key, topic.record, topic.order, ended=topic.ended, ended_on=topic.ended_on
+        )
         if stored is None:
             return (exported,)
         newer = replace(exported, version=stored.version, was=stored.was)

@@ -19,6 +19,7 @@ from pydantic import (
 from palimpsest.clock import LATEST
 from palimpsest.graph.things import is_sound
 from palimpsest.memory.conditions import leaves
+from palimpsest.memory.ended_on import is_label
 from palimpsest.memory.grounds import MOST_GROUNDS
 from palimpsest.memory.opinions import MOST_OPINIONS, OPINION
 from palimpsest.memory.record import GRAPH, MAX_ALSO, MAX_CONTENT, MAX_METADATA_TERMS, Record
@@ -101,6 +102,8 @@ class RecordLine(ItemLine):
             newest = max(record.order for record in statements)
             is_newest = self.topic.order >= newest and self.topic.order[0] <= latest
             require(is_newest, "topic: its order is before that of a statement, or in the future")
+            is_time = self.topic.ended_on is None or is_label(self.topic.ended_on)
+            require(is_time, "topic: ended_on is not a day, week, month or year")
         return self
 
 

@@ -195,6 +195,7 @@ class ImportPages:
             self._tidy(notice)
             return
         place, until, user = job.payload_as(ImportPayload), self.steps.deadline, job.user
+        # All lines are checked before the first one is stored.
         if self._is_erased(job, place) or (job.step == 0 and not self._is_sound(job, place.source)):
             return
         for kind, first, unit in units(
@@ -251,6 +252,7 @@ class ImportPages:
             self._remove(source)
 
     def _remove(self, source: str) -> None:
+        # The source may be an export, which stays.
         if source.startswith("imports/"):
             self.blobs.remove(list(self.blobs.keys(source)))
 

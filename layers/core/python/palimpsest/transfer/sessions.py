@@ -143,6 +143,8 @@ class SessionsKind:
         head = made.head
         kept = None if head.retention is None else seconds(self.clock.now()) + head.retention
         through = max(head.base, progress.through if progress else 0)
+        # The jobs of the exported session are not here, so what they had not extracted is armed
+        # again.
         head = replace(head, expires_at=kept, armed_seq=min(head.armed_seq, through))
         place = _Place(
             self, session, head, replace(settings, base=head.base, due_at=head.next_visit)
@@ -200,6 +202,7 @@ class _Place:
         self._kind.limit.check(owner, most=self._kind.tenants.settings(owner).limits.sessions)
         self._head = head
         final = self._final
+        # The session begins without messages, and the last commit gives it the exported head.
         empty = replace(final, seq=final.base, last_id="", version=head.version + 1 if head else 1)
         self._write(empty if messages else self._end, begins=True, settings=self._settings)
         return "restored"

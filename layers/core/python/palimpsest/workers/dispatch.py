@@ -39,6 +39,8 @@ class Dispatch:
         """
         change = self.read(record)
         with tracing.span("dispatch", kind="producer", parent=change.trace):
+            # The message goes first, so that a bus that refuses events delays no work
+            # (docs/adr/0036).
             self._send(change.asks)
             if change.tally is not None:
                 self._count(change.tally)

@@ -239,9 +239,9 @@ class CurrentRecords:
         holding = {record.id for record in current}
         earlier = (record for name, record in records.items() if name not in holding)
         ended = (
-            (records[pointer.ended], pointer.order[0])
+            (records[pointer.ended], pointer.end)
             for pointer in pointers
-            if pointer.ended in records
+            if pointer.end is not None and pointer.ended in records
         )
         is_whole = newest.after is None
         return RecordRanking(current, tuple(earlier), ended=tuple(ended), is_whole=is_whole)

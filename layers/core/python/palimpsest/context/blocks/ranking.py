@@ -12,6 +12,7 @@ from functools import cached_property
 from palimpsest.context.blocks.ports import Item, StableItems
 from palimpsest.context.stable import stable_records
 from palimpsest.memory.as_line import is_long_past, quoted_in, unlabelled, when, with_one_date
+from palimpsest.memory.ended_on import EndTime
 from palimpsest.memory.record import Record
 from palimpsest.memory.stated_in import Place
 from palimpsest.profile.kinds import SectionKind
@@ -33,16 +34,16 @@ class RecordRanking:
     """The records of one user, which can be ranked for any message.
 
     `changed` are the ids of records that rest on something that has changed. `ended` are records
-    that ended without a new value, each with the time of its end (epoch milliseconds). `is_whole`
-    is true if these are all records of the user, and `outdated` then returns the messages that say
-    a value which no longer holds. The texts are split into words only once.
+    that ended without a new value, each with the time of its end. `is_whole` is true if these
+    are all records of the user, and `outdated` then returns the messages that say a value which no
+    longer holds. The texts are split into words only once.
     """
 
     records: tuple[Record, ...]
     earlier: tuple[Record, ...] = ()
     """The user's superseded records."""
     changed: frozenset[str] = frozenset()
-    ended: tuple[tuple[Record, int], ...] = ()
+    ended: tuple[tuple[Record, EndTime], ...] = ()
     is_whole: bool = False
     outdated: Callable[[], frozenset[Place] | None] | None = None
 
@@ -71,14 +72,14 @@ class RecordRanking:
         day = datetime.fromtimestamp(now / 1000, UTC)
         over = {record.id for record in self.records if is_long_past(record, now=day)}
         over |= self.changed
-        ends = {record.id: moment for record, moment in self.ended}
+        ends = {record.id: end for record, end in self.ended}
         items = [
             _item(
                 record,
                 _score(record, shared[place], now),
                 user,
                 day,
-                ended_at=ends.get(record.id),
+                end=ends.get(record.id),
                 rests_on_changed=record.id in self.changed,
                 is_asked_for=message is None or shared[place] > 0,
             )
@@ -147,17 +148,17 @@ def _item(
     user: str,
     now: datetime,
     *,
-    ended_at: int | None = None,
+    end: EndTime | None = None,
     rests_on_changed: bool = False,
     is_asked_for: bool = True,
 ) -> Item:
-    time = when(record, now=now, ended_at=ended_at)
+    time = when(record, now=now, ended=end.day if end else None)
     return Item(
         id=record.id,
         kind=record.type,
         text=with_one_date(unlabelled(record.content, record.speaker), when=time),
         when=time,
-        ended_at=ended_at,
+        ended_at=end.at if end else None,
         score=score,
         said_at=record.valid_from,
         source=record.source,

@@ -18,6 +18,9 @@ _QUOTED = Sought(r"(?:^[ \t]{0,3}>(?!>)[^\n]*+(?:\n|\Z))++", re.MULTILINE)
 _JSON = Sought(r"\{[^{}\n]*\"[^{}\n\"]*\"[ \t]*:[^{}\n]*\}")
 _INDENTED = re.compile(r"(?:\A|(?<=\n\n))(?:^(?: {4}|\t)[^\n]*+(?:\n|\Z))++", re.MULTILINE)
 _LIKE_CODE = re.compile(r"[={}();<>\[\]#$]|->|::")
+_BETWEEN = Sought(
+    r"(?<!>)>{2,3}[ \t]*(?=\w)[^<>\n]{8,2000}<<|(?<!<)<{2,3}[ \t]*(?=\w)[^<>\n]{8,2000}>>"
+)
 _INLINE = Sought(r"`([^`\n]{1,500})`")
 
 
@@ -38,6 +41,8 @@ def blocks(text: str, *, user: str | None) -> Iterator[Mark]:
     """Yield all material that is recognized by its form."""
     yield from fenced(text)
     for match in in_lines(_QUOTED, text):
+        yield match.start(), match.end(), "quoted"
+    for match in _BETWEEN.finditer(text):
         yield match.start(), match.end(), "quoted"
     for match in _JSON.finditer(text):
         yield match.start(), match.end(), "json"

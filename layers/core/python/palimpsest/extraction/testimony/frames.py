@@ -16,6 +16,7 @@ from palimpsest.extraction.testimony.extents import (
     sentence_start,
 )
 from palimpsest.extraction.testimony.lines import Mark
+from palimpsest.extraction.testimony.questions import asks_for_an_answer
 from palimpsest.extraction.testimony.quotations import quotations
 from palimpsest.extraction.testimony.requests import announced
 from palimpsest.extraction.testimony.tasks import tasks
@@ -31,6 +32,7 @@ from palimpsest.text.sought import Sought
 LONGEST_JOKE = 600
 LONGEST_NOTICE = 80  # characters, in which a message takes a joke back
 WORDS_OF_A_JOKE = 3
+LONGEST_SUBJECT = 12  # characters before a verb of supposing
 
 
 def frames(text: str) -> Iterator[Mark]:
@@ -59,7 +61,11 @@ def play_begins(text: str) -> int | None:
     none.
     """
     match = anywhere("play").search(text)
-    return sentence_start(text, match.start()) if match else None
+    if match is None:
+        return None
+    start = sentence_start(text, match.start())
+    is_real = anywhere("as_oneself").search(text, start, sentence_end(text, match.end() - 1))
+    return None if is_real else start
 
 
 def play_ends(text: str, start: int = 0) -> int:
@@ -124,7 +130,8 @@ def _fiction(text: str) -> Iterator[Mark]:
     while match := anywhere("fiction").search(text, place):
         start = _order_start(text, match.start())
         end = sentence_end(text, match.end() - 1)
-        if anywhere("speaks_as").search(text, match.start(), end) or ":" in text[start:end]:
+        order = text[match.start() : end]
+        if ":" in order or anywhere("speaks_as").search(text, match.start(), end):
             end = return_of_the_speaker(text, end, paragraph_end(text, end))
         yield max(start, place), end, "fiction"
         place = max(match.end(), end)
@@ -141,7 +148,16 @@ def _hypotheticals(text: str) -> Iterator[Mark]:
         colon = text.find(": ", match.end(), end)
         end = again.end() if again else end
         place = max(match.end(), min(end, colon) if colon > 0 else end)
-        yield match.start(), place, "hypothetical"
+        yield _of_question(text, match.start(), end), place, "hypothetical"
+
+
+def _of_question(text: str, place: int, end: int) -> int:
+    """Return the beginning of a question that depends on what is supposed at a place: "would I need
+    a visa if I was Canadian?". If there is none, return the place.
+    """
+    start = sentence_start(text, place)
+    is_asked = text[start:end].rstrip().endswith("?")
+    return start if is_asked and asks_for_an_answer(text[start:place]) else place
 
 
 def _supposed(text: str) -> Iterator[Mark]:
@@ -150,6 +166,9 @@ def _supposed(text: str) -> Iterator[Mark]:
     """
     place = 0
     while match := anywhere("suppose").search(text, place):
+        place = match.end()
+        if _is_aside(text, match):
+            continue
         limit = paragraph_end(text, match.end())
         again = _TRUE_AGAIN.search(text, match.end(), limit)
         end = return_of_the_speaker(text, match.end(), again.start() if again else limit)
@@ -157,9 +176,28 @@ def _supposed(text: str) -> Iterator[Mark]:
         yield match.start(), place, "hypothetical"
 
 
+_SUPPOSED = re.compile(r"[,;:\s]*[\"“„«'‘(]?\w")
+_SUPPOSES = re.compile(
+    r"\b(?:i|we|they|he|she|(?<!can )(?<!could )you|ich|wir|er|sie|je|tu|il|elle|on|nous|yo) $",
+    re.IGNORECASE,
+)
+
+
+def _is_aside(text: str, match: re.Match[str]) -> bool:
+    """Return whether a verb of supposing opens no supposition, because nothing follows it or
+    somebody is its subject: "Ha, imagine.", "the same again, I suppose".
+    """
+    if not match[0].isalpha():
+        return False
+    lead = text[max(0, match.start() - LONGEST_SUBJECT) : match.start()]
+    return _SUPPOSED.match(text, match.end()) is None or _SUPPOSES.search(lead) is not None
+
+
 def _jests(text: str) -> Iterator[Mark]:
     """Yield jokes that are taken back. These are the words before "just kidding" in its sentence,
-    or in its line if "just kidding" begins a sentence.
+    or in its line if "just kidding" begins a sentence. If a pronoun after it stands for what the
+    joke was about, the words that name this are the speaker's own: "My cat is called Stalin, nah
+    jk, she's called Pepper".
     """
     place = 0
     while match := anywhere("jest").search(text, place):
@@ -172,9 +210,31 @@ def _jests(text: str) -> Iterator[Mark]:
         before = max(line, start - LONGEST_JOKE) if is_alone else start
         if is_alone and not text[before:start].strip():
             before = sentence_start(text, max(0, start - 2))
-        yield before, match.end(), "jest"
+        about = _OWN_THING.match(text, before)
+        if about and about.end() < match.start() and _PRONOUN.match(text, match.end()):
+            before = about.end()
+        yield before, _jest_end(text, match.end()), "jest"
 
 
+_OBJECT = re.compile(
+    r" (?:about|with|regarding|über|wegen|mit|bei|sur|avec|à propos|sobre|con|acerca)"
+    r"(?: [^\W\d_][\w'’-]*){1,10}(?=[.!?…]|\n|$)",
+    re.IGNORECASE,
+)
+
+
+def _jest_end(text: str, place: int) -> int:
+    """Return the end of the words that say what the joke was about: "about the name"."""
+    rest = _OBJECT.match(text, place)
+    if rest is None or anywhere("first_person").search(text, place, rest.end()):
+        return place
+    return rest.end()
+
+
+_OWN_THING = re.compile(
+    r"\s*(?:my|our|mein\w*|unser\w*|mon|ma|mes|notre|mi|mis|nuestr\w+) \w+", re.IGNORECASE
+)
+_PRONOUN = re.compile(r"[\s,;.!–—-]*(?:she|he|it|they|sie|er|es|elle|il|ella|él)\b", re.IGNORECASE)
 _DENIES = re.compile(r"(?:\b(?:no|not|never|nicht|pas|sans|ne|nunca|kein\w*)|n['’]t)\W+"
                      r"(?:\w+\W+)?$",
                      re.IGNORECASE)  # fmt: skip

@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from palimpsest.extraction.testimony.words import SENTENCE_START, phrases
+from palimpsest.extraction.testimony.words import SENTENCE_START, anywhere, phrases, whole
+from palimpsest.memory.meaning.standing import begins_as_order
 
 JOINING = "so|and|but|also|then|und|aber|et|mais|donc|alors|y|pero|entonces"
 
@@ -19,7 +20,7 @@ def _stated_and_asked() -> re.Pattern[str]:
     return re.compile(
         rf"(?P<own>{SENTENCE_START}(?!{asks})(?:[^\W\d_]{{1,12}},? ){{0,2}}"
         rf"(?:{phrases('first_person')})(?!\w)"
-        r"[^\n.!?]{3,200}?),(?P<gap>[ ])"
+        r"[^\n.!?]{3,200}?)(?:,|[ ][–—-])(?P<gap>[ ])"
         rf"(?=(?:(?!(?:or|oder|ou|o|u)\b)[^\s.!?,;\n]+ ){{2,20}}[^\s.!?,\n]+ ?\?"
         rf"|(?:{phrases('asks_in_short')}) ?\?"
         rf"|(?:(?:{JOINING}) )?"
@@ -41,6 +42,48 @@ def _stated_and_ordered() -> re.Pattern[str]:
 
 
 @cache
+def _before_own() -> re.Pattern[str]:
+    return re.compile(
+        rf"(?P<order>{SENTENCE_START}[^\n.!?:]{{3,200}}?)"
+        rf"(?P<mark>,|[ ]?:|[ ][–—-])[ ](?=(?:{phrases('begins_own')})(?!\w))",
+        re.IGNORECASE | re.MULTILINE,
+    )
+
+
+@cache
+def _order() -> re.Pattern[str]:
+    """Return a pattern for the beginning of an order, with at most two words before it."""
+    order = rf"(?!(?:{phrases('questions')})(?!\w))(?:{phrases('orders')})(?!\w)"
+    return re.compile(
+        rf"\W*(?:[^\W\d_]{{1,12}},? ){{0,2}}?(?:(?:{phrases('task_polite')})\b,? )?{order}",
+        re.IGNORECASE,
+    )
+
+
+def _orders_apart(match: re.Match[str]) -> str:
+    """Return an order on a line of its own, before a statement of the speaker. An order such as
+    "write that nicely:" keeps the text that it is about.
+    """
+    order = match["order"]
+    if not (_order().match(order) or begins_as_order(order)):
+        return match[0]
+    is_of_text = match["mark"].strip() == ":" and anywhere("task_deictics").search(order)
+    if is_of_text and not whole("own_labels").fullmatch(order.strip()):
+        return match[0]
+    return f"{order}\n"
+
+
+@cache
+def _question() -> re.Pattern[str]:
+    return re.compile(rf"\W*(?:(?:{JOINING}) )?(?:{phrases('questions')})(?!\w)", re.IGNORECASE)
+
+
+def asks_for_an_answer(text: str) -> bool:
+    """Return whether a text begins as a question."""
+    return _question().match(text) is not None
+
+
+@cache
 def _of_others_and_own() -> re.Pattern[str]:
     return re.compile(
         rf"(?P<own>{SENTENCE_START}(?:my|our|his|her|their|he|she|they|m[ae]s?|mon|mein\w*|unser\w*"
@@ -54,7 +97,8 @@ def _of_others_and_own() -> re.Pattern[str]:
 
 def apart(text: str) -> str:
     """Return the text in which statements about the user alone have a line of their own."""
-    text = _of_others_and_own().sub(r"\g<own>.\n", questions_apart(text))
+    text = _before_own().sub(_orders_apart, questions_apart(text))
+    text = _of_others_and_own().sub(r"\g<own>.\n", text)
     return _stated_and_ordered().sub(r"\g<own>.\n", text)
 
 

@@ -150,5 +150,8 @@ def _is_asked_for(text: str, start: int) -> bool:
     """Return whether the speaker asks to use the quoted words. They are nobody's testimony, but
     without them the request would be lost.
     """
-    requests = anywhere("uses_words").finditer(text, max(0, start - LONGEST_NAME_OF_ANOTHER), start)
+    least = max(0, start - LONGEST_NAME_OF_ANOTHER)
+    if anywhere("reports").search(text, least, start) is not None:
+        return False
+    requests = anywhere("uses_words").finditer(text, least, start)
     return any(match.end() >= start - 1 for match in requests)

@@ -4,16 +4,21 @@ later message takes back.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from palimpsest.conversations.message import Message, text_of
+from palimpsest.extraction.testimony.awaited import (
+    Awaited,
+    asks_for_text,
+    awaited_after,
+    is_awaited,
+)
 from palimpsest.extraction.testimony.extents import text_end
 from palimpsest.extraction.testimony.frames import play_begins, play_ends, takes_back_a_joke
 from palimpsest.extraction.testimony.questions import apart
 from palimpsest.extraction.testimony.spans import SpanClass, own_text, secret_spans, spans, withheld
-from palimpsest.extraction.testimony.turns import labelled
+from palimpsest.extraction.testimony.turns import labelled, names_of
 from palimpsest.extraction.testimony.words import anywhere
 from palimpsest.privacy.asked import asks_for_secret, is_bare_secret
 from palimpsest.privacy.wishes import wish_of
@@ -52,7 +57,8 @@ class Reader:
     taken_back: dict[int, str] = field(default_factory=dict)
     withheld: dict[int, Withheld] = field(default_factory=dict)
     owns: dict[int, str] = field(default_factory=dict)
-    awaits: bool = False
+    awaits: Awaited | None = None
+    speaks_again: bool = False
     secret_requested: bool = False
 
     def reads(self, message: Message) -> str | None:
@@ -62,6 +68,10 @@ class Reader:
         text = _without_middle(text_of(message.chat))
         if message.role != "user":
             self.secret_requested = message.role == "assistant" and asks_for_secret(text)
+            if message.role == "assistant" and text.strip():
+                self.speaks_again = False
+                if self.awaits != "announced" and not asks_for_text(text):
+                    self.awaits = None
             return self._answered(message, text)
         was_requested, self.secret_requested = self.secret_requested, False
         if wish_of(text).takes_back and self.last_of_user is not None:
@@ -100,7 +110,7 @@ class Reader:
         """Own words as an extractor reads them: each line with the name of its speaker before
         it.
         """
-        return apart(labelled(own, is_own=_names_of(self.user)))
+        return apart(labelled(own, is_own=names_of(self.user)))
 
     def _answered(self, message: Message, text: str) -> str | None:
         """Note the withheld words of a message that is off the record, answers material, continues
@@ -119,8 +129,11 @@ class Reader:
         return None
 
     def _testimony(self, message: Message, text: str) -> str | None:
-        awaited, self.awaits = self.awaits, _awaits(text)
-        if awaited and not self.awaits and not self.plays:
+        awaited, self.awaits = self.awaits, awaited_after(text)
+        is_second, self.speaks_again = self.speaks_again, True
+        if self.awaits != "announced" and is_second:
+            self.awaits = None
+        if awaited and not self.awaits and not self.plays and is_awaited(text, awaited):
             return self._awaited(message, text)
         start = play_ends(text) if self.plays else 0
         if self.plays:
@@ -156,25 +169,12 @@ class Reader:
         return None
 
 
-def _names_of(user: str | None) -> frozenset[str]:
-    """Return the names that label a user's lines."""
-    name = (user or "").casefold()
-    words = re.split("[._ -]+", name)
-    return frozenset({name, words[0], " ".join(words)}) - {""}
-
-
 def _takes_back(text: str) -> bool:
     """Return whether a message takes back the message before it, such as a joke."""
     return (
         takes_back_a_joke(text)
         or anywhere("not_mine").search_before(text, LONGEST_NOTICE) is not None
     )
-
-
-def _awaits(text: str) -> bool:
-    """Return whether a message announces a text that comes in the next message."""
-    match = anywhere("awaits").search(text)
-    return match is not None and len(text) - match.end() < LONGEST_NOTICE and ":" not in text
 
 
 def is_off_record(message: Message, text: str) -> bool:
@@ -193,5 +193,6 @@ def reader_after(messages: Iterable[Message], *, user: str | None) -> Reader:
         plays=reader.plays,
         answers_material=reader.answers_material,
         awaits=reader.awaits,
+        speaks_again=reader.speaks_again,
         secret_requested=reader.secret_requested,
     )

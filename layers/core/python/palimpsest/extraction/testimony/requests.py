@@ -49,7 +49,12 @@ _REQUEST = Phrases(
 _WORK = Phrases(("work", "work_on_it"), before=_NOT_BY_SPEAKER, after=r"(?!\w)[^\n:]{0,80}$")
 _FIRST_LINE = re.compile(r"\s*+(?P<head>[^\n]{4,240}?[?:.!…]?)[ \t]*+\n\s*+(?=\S)")
 _LABELLED = Sought(
-    r"(?:^|(?<=[.!?] ))[ \t*#-]*(?P<label>[^\n:.!?\"“„«]{2,60}?)\**[ ]?:[ ]+(?=\S)", re.MULTILINE
+    r"(?:(?P<line>^)|(?<=[.!?] ))[ \t*#-]*(?P<label>[^\n:.!?\"“„«]{2,60}?)\**[ ]?:[ ]+(?=\S)",
+    re.MULTILINE,
+)
+
+_OF_OTHERS = re.compile(
+    r"\b(?:his|her|their|sein\w*|ihre?n?|son|sa|ses|leurs?|sus?|\w+['’]s) [\w-]+$", re.IGNORECASE
 )
 
 
@@ -78,23 +83,43 @@ def _of_request(text: str, match: re.Match[str]) -> Mark | None:
     names_it = any(anywhere(name).search(about) for name in ("this", "sources"))
     if _is_of_own_things(match, names_it=names_it) or anywhere("deferred").search(about):
         return None
+    if match["quote"] is not None and text[match.end() - 1].isalnum():
+        return None  # the request itself stands in the quotation that ends here
     start = after_blanks(text, match.end())
-    if match["quote"] is not None or match["colon"]:
+    is_conversation = _is_conversation(text, start)
+    if (match["quote"] is not None or match["colon"]) and not is_conversation:
         end = quotation_end(text, start)
         if end is not None:
             return start, end, "request"
     is_bare = bool(match["work"] or match["work_on_it"]) and _is_bare(about)
     names_it = names_it or is_bare or bool(match["work_on_it"])
+    names_it = names_it or anywhere("of_anothers").search(about) is not None
     follows = names_it if match["line"] else anywhere("demonstratives").search(about) is not None
     follows = follows or (is_bare and bool(about.strip()) and not match["work_on_it"])
     is_named = names_it and bool(match["stop"]) and bool(anywhere("sources").search(about))
     is_announced = match["colon"] or (follows and (match["work"] or match["line"] or is_named))
     if match["quote"] is not None or start == len(text) or not is_announced:
         return None
-    if _only_gives(match) and _is_conversation(text, start):
+    if _only_gives(match) and is_conversation:
         return None
     is_long = anywhere("long_things").search(about) is not None
     return start, text_end(text, match.end(), is_long=is_long), "request"
+
+
+def is_without_text(line: str) -> bool:
+    """Return whether a line asks to work on a text and ends without the text: "Make this profile
+    shorter".
+    """
+    for match in _REQUEST.finditer(line):
+        about, of_it = match["about"], match["work_on_it"]
+        is_at_end = match["quote"] is None and after_blanks(line, match.end()) == len(line)
+        names_it = any(anywhere(name).search(of_it or about) for name in ("this", "sources"))
+        is_alone = bool(match["work"] and about.strip()) and _is_bare(about)
+        is_alone = is_alone or bool(of_it and match["colon"])
+        points = bool(of_it or match["colon"] or anywhere("demonstratives").search(about))
+        if is_at_end and (is_alone or (names_it and points)):
+            return not _is_of_own_things(match, names_it=names_it)
+    return False
 
 
 def _only_gives(match: re.Match[str]) -> bool:
@@ -122,8 +147,11 @@ def _is_of_own_things(match: re.Match[str], *, names_it: bool) -> bool:
     """Return whether a request is followed by the speaker's statements about themselves: "Check my
     plan: I moved".
     """
-    if anywhere("asks").search(match["about"]) or anywhere("from_my").search(match["about"]):
+    about = match["about"]
+    if any(anywhere(name).search(about) for name in ("asks", "from_my", "turns_to_oneself")):
         return True
+    if anywhere("of_anothers").search(about):
+        return False
     is_own = anywhere("first_person").search(match["about"]) is not None
     thing = _MINE.match(match["about"])
     if thing and whole("first_person").fullmatch(thing["mine"]) and not _is_text(thing["thing"]):
@@ -204,7 +232,7 @@ def _names_the_text(last: str, work: re.Match[str], *, is_line: bool) -> bool:
     """Return whether a request under a text is about that text, because it names the text or names
     nothing.
     """
-    if anywhere("it").search(last, work.start()):
+    if work["work_on_it"] or anywhere("it").search(last, work.end("work")):
         return True
     return is_line and bool(work["work"]) and _is_bare(last[work.end("work") :])
 
@@ -223,9 +251,13 @@ def _shows_itself(text: str, start: int) -> bool:
 
 
 def _labelled_sources(text: str) -> Iterator[Mark]:
-    """Yield lines whose label announces a text of others: "Job ad: We are hiring"."""
+    """Yield texts whose label announces words of others: "Job ad: We are hiring". Within a line,
+    only a label that names these others counts, because people put such words before news of their
+    own, too: "Her answers: I live alone", but "Survey came: damp in the chimney".
+    """
     for match in _LABELLED.finditer(text):
-        if _is_source(match["label"]):
+        is_label = match["line"] is not None or _OF_OTHERS.search(match["label"]) is not None
+        if is_label and _is_source(match["label"]):
             end = paragraph_end(text, match.end())
             yield match.end(), return_of_the_speaker(text, match.end(), end), "document"
 
@@ -252,7 +284,9 @@ def _introduced(text: str) -> Iterator[Mark]:
         is_colon = ":" in text[match.end("line") : match.end()]
         if _shows_itself(text, after_blanks(text, match.end())):
             continue
-        if anywhere("about_oneself").search(line) or not anywhere("sources").search(line):
+        is_verse = is_colon and anywhere("verses").search(line) is not None
+        is_own = anywhere("about_oneself").search(line) is not None and not is_verse
+        if is_own or not (is_verse or anywhere("sources").search(line)):
             continue
         names_it = anywhere("presents").search(line) is not None
         if is_colon or names_it:

@@ -9,7 +9,13 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Literal
 
-from palimpsest.extraction.testimony.extents import OPENERS, after_blanks, sentence_end, text_end
+from palimpsest.extraction.testimony.extents import (
+    QUOTATION,
+    after_blanks,
+    quotation_end,
+    sentence_end,
+    text_end,
+)
 from palimpsest.extraction.testimony.lines import Mark
 from palimpsest.extraction.testimony.words import anywhere, phrases, whole
 
@@ -23,7 +29,7 @@ _PARAGRAPH = re.compile(r"(?:\A|(?<=\n\n))[ \t]*(?=\S)")
 _ENDS = re.compile(r"[?:]\s*$")
 _MARK = re.compile(r"[ ][-–—][ ]|[ ]?:[ ]")  # noqa: RUF001 - marks of many scripts
 _LETTERS = re.compile(r"[^\W\d_]+")
-_QUOTED = re.compile(rf"{OPENERS}\w")
+_QUOTED = re.compile(rf"(?:{QUOTATION})\w")
 
 
 def tasks(text: str) -> Iterator[Mark]:
@@ -54,7 +60,8 @@ def _of_paragraph(text: str, start: int) -> Mark | None:
     is_apart = "\n" in text[end - 1 : begun] or ":" in task[-2:]
     if how is None or begun == len(text) or not (how == "strong" or is_apart):
         return None
-    return begun, text_end(text, end, is_long=is_apart), "request"
+    quoted = quotation_end(text, begun)
+    return begun, quoted or text_end(text, end, is_long=is_apart), "request"
 
 
 def _without_mark(text: str, start: int, end: int) -> int | None:
@@ -72,9 +79,9 @@ def strength(sentence: str) -> Strength | None:
     which the speaker states something of themselves is not a task: "My spelling is bad". Neither is
     a task for later, or a task with its text in quotation marks.
     """
-    if _is_label(sentence) or _states(sentence) or _has("deferred", sentence):
+    if _is_label(sentence) or _states(sentence) or _QUOTED.search(sentence):
         return None
-    if _QUOTED.search(sentence):
+    if _has("deferred", sentence) or _has("turns_to_oneself", sentence):
         return None
     names_it = _has("task_deictics", sentence) or _has("task_texts", sentence)
     is_asked = _ENDS.search(sentence) is not None or _begins_as_task(sentence)

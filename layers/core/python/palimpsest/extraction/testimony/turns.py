@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from palimpsest.extraction.testimony.lines import paragraphs
+from palimpsest.extraction.testimony.lines import Mark, paragraphs
 from palimpsest.extraction.testimony.words import whole
 from palimpsest.text.analyser import function_words
 
@@ -17,6 +17,7 @@ LONGEST_READ = 400
 """How many characters of a line are read."""
 
 LEAST_TURNS = 2
+LEAST_SPEAKERS = 2
 MOST_WORDS_OF_A_NAME = 3
 MOST_WORDS_SHOWN = 2
 UNKNOWN = "Somebody"
@@ -38,6 +39,7 @@ _TURN = re.compile(
     rf"|(?P<prompt>[a-z][\w-]{{1,20}})>[ ]"
     rf"|\*{{0,2}}@?(?P<label>[^\W\d_][\w.'’-]*(?:[ ][\w.'’-]+){{0,2}})\*{{0,2}}"
     rf"{_PICTURE}(?:[ ]\([^)\n]{{1,20}}\))?[ ]?:\*{{0,2}}(?![/\w])[ ]?"
+    rf"|[«‹\[(][ ]?@?(?P<enclosed>{_NAME}),?[ ]{_TIME}[ ]?[»›\])]:?[ ]"
     r"|(?P<number>\+\d[\d ()-]{6,20})[ ]?:[ ]"
     rf"|\[(?P<boxed>[A-ZÀ-Þ][\w.'’-]{{1,20}})\][ ](?=\S)"
     rf"|(?P<arrow>[A-ZÀ-Þ][\w.'’-]{{1,20}})[ ](?:->|→|=>|»|>>)[ ](?=\S)"
@@ -189,6 +191,28 @@ def _shown(name: str) -> str:
     words = [word[:1].upper() + word[1:] for word in name.replace("’", "'").split()]
     shown = " ".join(words[:MOST_WORDS_SHOWN])
     return UNKNOWN if whole("own_labels").fullmatch(shown) else shown
+
+
+def names_of(user: str | None) -> frozenset[str]:
+    """Return the names that label a user's lines, in lower case."""
+    name = (user or "").casefold()
+    words = re.split("[._ -]+", name)
+    return frozenset({name, words[0], " ".join(words)}) - {""}
+
+
+def without_own_turns(mark: Mark, text: str, *, names: frozenset[str]) -> Iterator[Mark]:
+    """Yield the mark without the user's own lines, if the marked text is a conversation that the
+    user asks to work on. `names` has the user's names in lower case.
+    """
+    start, end, reason = mark
+    spoken = turns(text) if reason == "request" and names else ()
+    inside = [turn for turn in spoken if start <= turn.start and turn.end <= end]
+    if len({turn.name for turn in inside}) >= LEAST_SPEAKERS:
+        for turn in inside:
+            if turn.name.casefold() in names:
+                yield start, turn.start, reason
+                start = turn.end
+    yield start, end, reason
 
 
 def labelled(text: str, *, is_own: frozenset[str]) -> str:

@@ -115,6 +115,11 @@ def _is_anchored(before: str) -> bool:
     return own is not None and len(content_terms(own["said"])) >= LEAST_NAMED
 
 
+def begins_as_order(text: str) -> bool:
+    """Return whether a text begins with a verb that tells the assistant to do something."""
+    return _orders().match(text.replace("’", "'")) is not None
+
+
 @lru_cache(maxsize=64)
 def is_order(text: str) -> bool:
     """Return whether the sentence asks the assistant to work on the text or topic at hand."""

@@ -107,6 +107,8 @@ class Expire:
             return 0  # erased meanwhile, or the index follows the table a moment later
         if walk.after is None:
             begun = walk.begun()
+            # The walk begins before its first page is read, so that later writes are noted for the
+            # next walk.
             self.expiries.move(scope, before=walk, to=begun)
             walk = begun
         page = self.expiries.records(scope, limit=limit, after=walk.after)

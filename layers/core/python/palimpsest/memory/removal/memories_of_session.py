@@ -164,6 +164,8 @@ class ForgetMemoriesOfSession:
                 [Removal(gone, pointer)], epoch=job.epoch, room=self.memories.room
             ):
                 self.memories.commit(scope, commit)
+            # Words off the record change nothing, so the value that they displaced is current again
+            # (docs/adr/0081).
             if job.kind == "take_back" and pointer is not None and pointer.record == record.id:
                 self._restore(scope, job, topic)
             return True

@@ -172,6 +172,7 @@ class RetainPages:
         """
         opened, wanted = self.sessions.open(scope, settings=True), self._wanted(scope.owner, place)
         head, settings = opened.head, opened.settings
+        # Settings with another base belong to an earlier session with this id.
         if wanted is None or head is None or settings is None or settings.base != head.base:
             return False
         if settings.retention is not None:

@@ -179,6 +179,7 @@ class RedactSources:
             where = scope.owner.session(session)
             for message in self.sessions.messages_at(where, [seq]):
                 text = visible_text(message, gap=DELETED).strip()
+                # Deleted or withdrawn meanwhile.
                 with suppress(NotFound):
                     _, job = self.redact(where, seq, content=text or DELETED)
                     jobs.append(job)
@@ -198,6 +199,7 @@ def _ranges(message: Message, quotes: Sequence[str], buried: Buried) -> Ranges:
     was made, or the whole message if none can be identified. In a message that only may be a
     source, only identified sentences are hidden.
     """
+    # The item of a large message lacks a part of its text, so its sentences can't be found there.
     if message.large is not None and quotes:
         return ((0, WHOLE),)
     ranges = buried.ranges(text_of(message.chat), quotes=quotes)

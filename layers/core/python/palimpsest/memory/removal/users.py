@@ -35,6 +35,8 @@ older data.
 TABLES = "tables"  # the progress of a job that waits only for the index
 _NEXT: dict[EraseStage, EraseStage] = {
     "sessions": "memories",
+    # The list of sessions follows the table a moment later, so it is read once more
+    # (docs/adr/0008).
     "memories": "late_sessions",
     "late_sessions": "over",
 }

@@ -228,7 +228,12 @@ def said_of(item: Item, record: Record) -> Record:
 
 
 def pointer_attributes(epoch: int, pointer: Pointer) -> Attributes:
-    values = body(record=pointer.record, order=pointer.order, ended=pointer.ended)
+    values = body(
+        record=pointer.record,
+        order=pointer.order,
+        ended=pointer.ended,
+        ended_on=pointer.ended_on if pointer.ended else None,
+    )
     return common("pointer", epoch) | {"body": values, "version": number(pointer.version + 1)}
 
 
@@ -236,8 +241,15 @@ def pointer_of(item: Item) -> Pointer:
     values = values_of(item["body"])
     valid_from, session, seq, rank, record_id = values["order"]
     order, current = (valid_from, session, seq, rank, record_id), values.get("record")
-    ended = values.get("ended")
-    return Pointer(name_of(item), current, order, version_of(item), was=current, ended=ended)
+    return Pointer(
+        name_of(item),
+        current,
+        order,
+        version_of(item),
+        was=current,
+        ended=values.get("ended"),
+        ended_on=values.get("ended_on"),
+    )
 
 
 def progress_attributes(epoch: int, progress: Progress) -> Attributes:
