@@ -31,7 +31,7 @@ def results() -> tuple[Outcome, ...]:
 
 @pytest.mark.parametrize(("is_twin", "floor"), [(False, HELD), (True, KNOWN)])
 def test_the_later_sets_keep_what_was_reached(*, is_twin: bool, floor: float) -> None:
-    counted = [one for one in results() if (one.case.twin_of is not None) is is_twin]
+    counted = [result for result in results() if (result.case.twin_of is not None) is is_twin]
     failed = [one.case.id for one in counted if not one.passed]
     assert len(failed) <= (1 - floor) * len(counted), failed
 
@@ -52,13 +52,17 @@ def test_the_other_sets_keep_what_was_reached(
 ) -> None:
     cases = [case for folder in folders for case in load(folder)]
     counted = [case for case in cases if (case.twin_of is not None) is is_twin]
-    failed = [one.case.id for one in outcomes(counted, believed_in_process) if not one.passed]
+    failed = [
+        outcome.case.id for outcome in outcomes(counted, believed_in_process) if not outcome.passed
+    ]
     assert len(failed) <= (1 - floor) * len(counted), failed
 
 
 def test_no_secret_no_word_off_the_record_and_nothing_deleted_is_believed() -> None:
     private = [
-        one for one in results() if one.case.kind in NONE_MAY_FAIL and one.case.twin_of is None
+        result
+        for result in results()
+        if result.case.kind in NONE_MAY_FAIL and result.case.twin_of is None
     ]
     assert len(private) > 50
     assert [one.case.id for one in private if not one.passed] == []

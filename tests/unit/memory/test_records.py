@@ -56,7 +56,8 @@ def test_time_decides_first_then_session_message_and_place_in_it() -> None:
 
 def test_a_chain_numbers_its_versions_and_says_how_long_each_held() -> None:
     chain = versions([OSLO, ROME, PARIS], current=OSLO.id)
-    assert chain == (
+    assert [version.sources for version in chain] == [(one.source,) for one in (ROME, PARIS, OSLO)]
+    assert tuple(replace(version, sources=()) for version in chain) == (
         Version(ROME, 1, is_current=False, valid_to=20, supersedes=None, superseded_by=PARIS.id),
         Version(PARIS, 2, is_current=False, valid_to=30, supersedes=ROME.id, superseded_by=OSLO.id),
         Version(OSLO, 3, is_current=True, valid_to=None, supersedes=PARIS.id, superseded_by=None),

@@ -376,6 +376,7 @@ class Memory(TypedDict):
     supersedes: str | None
     superseded_by: str | None
     source: Provenance
+    sources: list[Provenance]
     agent_id: str | None
     metadata: dict[str, Any]
     data: Any
@@ -561,6 +562,7 @@ class SavedMemory(TypedDict):
     supersedes: str | None
     superseded_by: str | None
     source: Provenance
+    sources: list[Provenance]
     agent_id: str | None
     metadata: dict[str, Any]
     data: Any

@@ -38,6 +38,22 @@ MEMORY: Json = {
         "quote": "I moved to Marketing last week.",
         "text": None,
     },
+    "sources": [
+        {
+            "session_id": "onboarding-7",
+            "message_ids": ["5d6caf4c1aec7bdf1e11b71aa81a87f7"],
+            "seqs": [1],
+            "quote": "I moved to Marketing last week.",
+            "text": None,
+        },
+        {
+            "session_id": "onboarding-9",
+            "message_ids": ["0b7c59b0c1d0d3a1c8a2b6f4f0f8a9d2"],
+            "seqs": [4],
+            "quote": "My team is Marketing.",
+            "text": None,
+        },
+    ],
     "agent_id": "hr-assistant",
     "metadata": {"channel": "chat"},
     "data": {"floor": 3},

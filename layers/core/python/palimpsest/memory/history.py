@@ -13,7 +13,7 @@ from palimpsest.memory.manage import ManageMemories
 from palimpsest.memory.ports import Memories, Pointer
 from palimpsest.memory.record import Record
 from palimpsest.memory.resting import changed_grounds
-from palimpsest.memory.versions import Version, versions
+from palimpsest.memory.versions import Version, single, versions
 from palimpsest.scope import UserScope
 
 
@@ -65,7 +65,7 @@ class ShowMemories:
     def _versions(self, scope: UserScope, records: Sequence[Record]) -> tuple[Version, ...]:
         topics = sorted({record.topic_key for record in records if record.topic_key is not None})
         if not topics:
-            return tuple(map(Version, records))
+            return tuple(map(single, records))
         pointers = self.memories.pointers(scope, topics)
 
         def chain(topic: str) -> tuple[Version, ...]:
@@ -89,5 +89,5 @@ def _place(record: Record, chains: Mapping[str, Sequence[Version]]) -> Version:
     """
     chain = chains.get(record.topic_key or "", ())
     return next(
-        (version for version in reversed(chain) if version.record.id == record.id), Version(record)
+        (version for version in reversed(chain) if version.record.id == record.id), single(record)
     )

@@ -30,7 +30,7 @@ from palimpsest.memory.removal.transactions import (
 )
 from palimpsest.memory.resting import check_grounds
 from palimpsest.memory.statements import confirmed, drawing, edited, topic_of_edits
-from palimpsest.memory.versions import Version, versions
+from palimpsest.memory.versions import Version, single, versions
 from palimpsest.retry import until_committed
 from palimpsest.scope import UserScope
 from palimpsest.tenants.ports import Tenants
@@ -121,7 +121,7 @@ class ManageMemories:
 
     def _with_topic(self, scope: UserScope, record: Record) -> _InTopic:
         if record.topic_key is None:
-            return _InTopic(record, (Version(record),))
+            return _InTopic(record, (single(record),))
         pointer = self.memories.pointers(scope, [record.topic_key]).get(record.topic_key)
         statements = self.memories.versions(scope, record.topic_key)
         if pointer is None or record.id not in {statement.id for statement in statements}:

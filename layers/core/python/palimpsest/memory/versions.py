@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from operator import attrgetter
 
-from palimpsest.memory.record import Record
+from palimpsest.memory.record import Record, Source
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
     """One value in the history of its topic. `number` counts from 1. At `valid_to` (epoch
-    milliseconds) the next version begins.
+    milliseconds) the next version begins. `sources` are the sources of all statements of it, the
+    oldest first.
     """
 
     record: Record
@@ -25,6 +27,14 @@ class Version:
     used_at: int | None = None  # when it last did, in epoch seconds
     has_ended: bool = False  # it ended at `valid_to`, as the user said, without a new value
     rests_on_changed: bool = False  # what it rests on was superseded, has ended or was deleted
+    sources: tuple[Source, ...] = ()
+
+
+def single(record: Record) -> Version:
+    """Return the only version of a record without a topic. Of other sessions with the same
+    statement only the names are known.
+    """
+    return Version(record, sources=(record.source, *map(Source, record.also)))
 
 
 def versions(
@@ -44,17 +54,19 @@ def versions(
     newest version that is left ended at that time. `ended` is the id of the record that the user
     ended.
     """
-    chain = _runs(records)
+    runs = _runs(records)
+    chain = [record for record, _ in runs]
     newer = [*chain[1:], None]
     older = [None, *chain]
     end = None if current else retracted  # of the newest version
-    places = zip(chain, older, newer, strict=False)
+    places = zip(runs, older, newer, strict=False)
     return tuple(
         replace(
             _version(number, record, before, after, is_current=record.id == current, end=end),
             has_ended=after is None and record.id == ended,
+            sources=sources,
         )
-        for number, (record, before, after) in enumerate(places, 1)
+        for number, ((record, sources), before, after) in enumerate(places, 1)
     )
 
 
@@ -86,17 +98,20 @@ def as_of(
     if retracted is not None and retracted <= moment:
         return None
     known = [record for record in records if known_at is None or record.created_at <= known_at]
-    held = [record for record in _runs(known) if record.valid_from <= moment]
+    held = [record for record, _ in _runs(known) if record.valid_from <= moment]
     return held[-1] if held else None
 
 
-def _runs(records: Sequence[Record]) -> list[Record]:
-    """Return one record for each series of equal statements: the copy that was written first, with
-    the validity of the first statement in the series.
+def _runs(records: Sequence[Record]) -> list[tuple[Record, tuple[Source, ...]]]:
+    """Return one record for each series of equal statements, with the sources of the series. The
+    record is the copy that was written first, with the validity of the first statement.
     """
     in_order = sorted(records, key=lambda record: record.order)
     runs = [list(run) for _, run in groupby(in_order, key=lambda record: record.id)]
     return [
-        replace(min(run, key=lambda record: record.created_at), valid_from=run[0].valid_from)
+        (
+            replace(min(run, key=lambda record: record.created_at), valid_from=run[0].valid_from),
+            tuple(map(attrgetter("source"), run)),
+        )
         for run in runs
     ]

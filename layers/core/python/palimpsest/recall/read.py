@@ -286,7 +286,7 @@ def _ends(run: RecallRun, pointers: Iterable[Pointer]) -> Ends:
     then.
     """
     known_at = run.request.known_at
-    known = (p for p in pointers if known_at is None or p.order[0] <= known_at)
+    known = (pointer for pointer in pointers if known_at is None or pointer.order[0] <= known_at)
     return {
         pointer.ended: pointer.end
         for pointer in known

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Final
 
+from palimpsest.memory.meaning.beside import is_only_beside
 from palimpsest.memory.meaning.reading import (
     PACKAGE,
     candidates,
@@ -49,6 +50,8 @@ PLAINLY = 0.6  # of a record's words, where a denial says nothing of a change
 USER: Final = frozenset({"", "user"})
 OF_WHOLE: Final = frozenset({"died", "thing", "denial"})
 """Kinds of ends that may concern people and things other than the user."""
+OF_THE_THING: Final = frozenset({"thing", "activity", "left"})
+"""Kinds of ends after which statements that only name the ended thing stay true."""
 TOPICS: Final = {
     "job": ("employer", "department"),
     "partner": ("partner",),
@@ -255,7 +258,17 @@ def _matches(text: str, numbers: Sequence[int]) -> Iterator[tuple[_Cue, re.Match
 
 def is_ended(record: Record, by: Sequence[End]) -> bool:
     """Return whether one of these ends is the end of the record."""
-    return any(_ends(end, record) and not _says_so(record, end) for end in by)
+    return any(
+        _ends(end, record) and not _says_so(record, end) and not _is_in_passing(end, record)
+        for end in by
+    )
+
+
+def _is_in_passing(end: End, record: Record) -> bool:
+    """Return whether a record names the ended thing only in passing, or in what would be."""
+    if end.kind == "plain":
+        return is_unreal(spoken(record.content))
+    return end.kind in OF_THE_THING and is_only_beside(end.words, record.content)
 
 
 def _says_so(record: Record, end: End) -> bool:
@@ -330,7 +343,11 @@ def _is_about(end: End, topic: str, record: Record) -> bool:
         return (record.subject or "") in USER or end.about == "partner"
     if end.about not in OF_A_CLASS or record.type == "instruction" or not is_own(record):
         return False
-    return any(end.about in classes(word) for word in naming(record.content)[:MOST_SAID])
+    said = lowered(record.content)
+    return any(
+        end.about in classes(word) and f"{word} of" not in said  # "sick of the heat"
+        for word in naming(record.content)[:MOST_SAID]
+    )
 
 
 def is_own(record: Record) -> bool:

@@ -111,6 +111,9 @@ class GivenSource(Closed):
         )
 
 
+MOST_SOURCES = 20  # that a memory shows
+
+
 class NewMemory(Closed):
     type: SaidType
     content: Annotated[Content, Field(description="One statement that is understood by itself")]
@@ -350,6 +353,10 @@ class Memory(TypedDict):
     supersedes: Annotated[str | None, Field(description="Id of the version before")]
     superseded_by: Annotated[str | None, Field(description="Id of the version after")]
     source: Provenance
+    sources: Annotated[
+        list[Provenance],
+        Field(description="Each time that it was said, at most the last 20 times, oldest first"),
+    ]
     agent_id: str | None
     metadata: Mapping[str, Any]
     data: Annotated[Any, Field(description="JSON of the caller; of a preference its value")]
@@ -412,6 +419,7 @@ def shown(version: Version, *, now: datetime) -> Memory:
         "supersedes": version.supersedes,
         "superseded_by": version.superseded_by,
         "source": provenance(record.source),
+        "sources": list(map(provenance, version.sources[-MOST_SOURCES:])),
         "agent_id": record.agent,
         "metadata": record.metadata,
         "data": record.data,
