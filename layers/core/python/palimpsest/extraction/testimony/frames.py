@@ -195,9 +195,9 @@ def _is_aside(text: str, match: re.Match[str]) -> bool:
 
 def _jests(text: str) -> Iterator[Mark]:
     """Yield jokes that are taken back. These are the words before "just kidding" in its sentence,
-    or in its line if "just kidding" begins a sentence. If a pronoun after it stands for what the
-    joke was about, the words that name this are the speaker's own: "My cat is called Stalin, nah
-    jk, she's called Pepper".
+    or in its line if "just kidding" begins a sentence. A pronoun after it may mean the subject of
+    the joke. The words that name this subject are then the speaker's own: "My cat is called Stalin,
+    nah jk, she's called Pepper".
     """
     place = 0
     while match := anywhere("jest").search(text, place):
@@ -225,7 +225,7 @@ _OBJECT = re.compile(
 
 
 def _jest_end(text: str, place: int) -> int:
-    """Return the end of the words that say what the joke was about: "about the name"."""
+    """Return the end of the words that name the subject of a joke: "about the name"."""
     rest = _OBJECT.match(text, place)
     if rest is None or anywhere("first_person").search(text, place, rest.end()):
         return place

@@ -92,26 +92,35 @@ def _of_request(text: str, match: re.Match[str]) -> Mark | None:
     if _is_of_own_things(match, names_it=names_it) or anywhere("deferred").search(about):
         return None
     if match["quote"] is not None and text[match.end() - 1].isalnum():
-        return None  # the request itself stands in the quotation that ends here
+        return None  # the request is itself in the quotation that ends here
     start = after_blanks(text, match.end())
     is_conversation = _is_conversation(text, start)
     if (match["quote"] is not None or match["colon"]) and not is_conversation:
         end = quotation_end(text, start)
         if end is not None:
             return start, end, "request"
-    is_bare = bool(match["work"] or match["work_on_it"]) and _is_bare(about)
-    names_it = names_it or is_bare or bool(match["work_on_it"])
-    names_it = names_it or anywhere("of_anothers").search(about) is not None
-    follows = names_it if match["line"] else anywhere("demonstratives").search(about) is not None
-    follows = follows or (is_bare and bool(about.strip()) and not match["work_on_it"])
-    is_named = names_it and bool(match["stop"]) and bool(anywhere("sources").search(about))
-    is_announced = match["colon"] or (follows and (match["work"] or match["line"] or is_named))
+    is_announced = bool(match["colon"]) or _announces(match, names_it=names_it)
     if match["quote"] is not None or start == len(text) or not is_announced:
         return None
     if _only_gives(match) and is_conversation:
         return None
     is_long = anywhere("long_things").search(about) is not None
     return start, text_end(text, match.end(), is_long=is_long), "request"
+
+
+def _announces(match: re.Match[str], *, names_it: bool) -> bool:
+    """Return whether a request without a colon is about the text after it. `names_it` is true if
+    the request names a text.
+    """
+    about, on_it = match["about"], bool(match["work_on_it"])
+    is_bare = bool(match["work"] or on_it) and _is_bare(about)
+    names_it = names_it or is_bare or on_it or anywhere("of_anothers").search(about) is not None
+    # At the end of its line, a request is about the text below. Within a line, it must point at it.
+    points = names_it if match["line"] else anywhere("demonstratives").search(about) is not None
+    if not (points or (is_bare and bool(about.strip()) and not on_it)):
+        return False
+    is_named = names_it and bool(match["stop"]) and anywhere("sources").search(about) is not None
+    return bool(match["work"] or match["line"] or is_named)
 
 
 def is_without_text(line: str) -> bool:

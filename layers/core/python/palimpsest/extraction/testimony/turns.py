@@ -200,11 +200,12 @@ def names_of(user: str | None) -> frozenset[str]:
     return frozenset({name, words[0], " ".join(words)}) - {""}
 
 
-def without_own_turns(mark: Mark, text: str, *, names: frozenset[str]) -> Iterator[Mark]:
+def without_own_turns(mark: Mark, text: str, *, user: str | None) -> Iterator[Mark]:
     """Yield the mark without the user's own lines, if the marked text is a conversation that the
-    user asks to work on. `names` has the user's names in lower case.
+    user asks to work on. `user` is the name that the user signs with.
     """
     start, end, reason = mark
+    names = names_of(user)
     spoken = turns(text) if reason == "request" and names else ()
     inside = [turn for turn in spoken if start <= turn.start and turn.end <= end]
     if len({turn.name for turn in inside}) >= LEAST_SPEAKERS:
