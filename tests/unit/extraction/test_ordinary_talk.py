@@ -108,3 +108,9 @@ def test_what_stands_in_another_clause_of_a_long_statement_keeps_its_value() -> 
 )
 def test_what_is_about_the_ended_thing_ends_with_it(known: str, said: str) -> None:
     assert known not in known_after(known, said)
+
+
+def test_a_repetition_that_says_less_hides_nothing() -> None:
+    said = "I'm 24 and never learned to swim."
+    assert known_after(said, "And I'm 24.") == [said]
+    assert known_after(said, "I'm 25.") != [said]
