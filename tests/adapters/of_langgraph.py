@@ -207,7 +207,7 @@ def test_a_chat_history_keeps_every_kind_of_message(user: str) -> None:
         ("c2", {"city": 2}),
     ]
     history.clear()
-    assert [each for each in history.messages if not isinstance(each, SystemMessage)] == []
+    assert [message for message in history.messages if not isinstance(message, SystemMessage)] == []
 
 
 def test_a_runnable_with_history_knows_in_another_session_what_it_was_told(user: str) -> None:

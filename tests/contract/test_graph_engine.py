@@ -56,7 +56,7 @@ def graphs() -> Iterator[GraphEngine]:
 def graph_of(
     entities: tuple[Entity, ...] = ENTITIES, edges: tuple[Relationship, ...] = EDGES
 ) -> Graph:
-    return Graph(nodes={each.id: each for each in entities}, edges=edges)
+    return Graph(nodes={entity.id: entity for entity in entities}, edges=edges)
 
 
 WHOLE = graph_of()

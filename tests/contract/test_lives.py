@@ -26,7 +26,8 @@ def buried(talk: Conversation) -> Conversation:
 
 def contents(talk: Conversation) -> list[str]:
     return [
-        str(found.chat["content"]) for found in talk.sessions.messages(talk.scope, first=0, last=99)
+        str(message.chat["content"])
+        for message in talk.sessions.messages(talk.scope, first=0, last=99)
     ]
 
 

@@ -208,7 +208,7 @@ def test_the_graph_has_a_list_of_its_own(memories: MemoryStore, sarah: UserScope
     first = of(sarah, types=GRAPH, limit=2)
     rest = of(sarah, types=GRAPH, limit=2, after=first.after)
     assert [one.id for one in (*first.records, *rest.records)] == [
-        one.id for one in reversed(things)
+        thing.id for thing in reversed(things)
     ]
     assert [one.id for one in of(sarah, types=frozenset({"entity"}), limit=9).records] == [
         things[2].id,

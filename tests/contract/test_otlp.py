@@ -42,7 +42,9 @@ def test_spans_reach_a_collector_by_the_end_of_the_event(collector: Collector) -
     tracing.flush()
     (request,) = collector.received
     (resource,) = request.resource_spans
-    told = {one.key: one.value.string_value for one in resource.resource.attributes}
+    told = {
+        attribute.key: attribute.value.string_value for attribute in resource.resource.attributes
+    }
     assert told["service.name"] == "palimpsest"
     assert told["deployment.environment.name"] == "test"
     (sent,) = resource.scope_spans[0].spans

@@ -42,7 +42,9 @@ def part_of(dataset: Dataset) -> Dataset:
             if conversation.sessions[0].user in USERS
         ),
         questions=tuple(question for question in dataset.questions if question.user in USERS),
-        supersessions=tuple(each for each in dataset.supersessions if each.user in USERS),
+        supersessions=tuple(
+            supersession for supersession in dataset.supersessions if supersession.user in USERS
+        ),
     )
 
 

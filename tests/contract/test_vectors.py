@@ -37,7 +37,10 @@ def stores(engine: str, endpoint: str | None) -> tuple[Memories, VectorStore]:
 def kept(store: VectorStore, scope: UserScope, name: str = "photos") -> list[StoredVector]:
     found = store.namespace(scope, name)
     return (
-        [replace(one, values=array("f", one.values)) for one in store.vectors(scope, found)]
+        [
+            replace(vector, values=array("f", vector.values))
+            for vector in store.vectors(scope, found)
+        ]
         if found
         else []
     )
@@ -52,7 +55,7 @@ def test_vectors_come_back_as_they_were_put_by_id(
     assert store.namespace(sarah, "photos") == replace(PHOTOS, version=1)
     assert kept(store, sarah) == [EAST, NORTH]
     assert store.existing(sarah, PHOTOS, ["east", "west"]) == {"east"}
-    assert [one.name for one in store.namespaces(sarah)] == ["photos", "photos.old"]
+    assert [namespace.name for namespace in store.namespaces(sarah)] == ["photos", "photos.old"]
     assert memories.users(sarah.tenant, limit=9)[0] == ("sarah",)
     assert store.namespaces(sarah.owner.user("sara")) == ()
 

@@ -53,7 +53,7 @@ def test_the_trace_of_a_deletion_is_read_as_it_was_stored(memories: MemoryStore)
     assert store.burials(SARAH) == ()
     store.commit(SARAH, MemoryCommit(epoch=0, buried=(BURIAL, replace(BURIAL, id="mem_2"))))
     store.commit(SARAH, MemoryCommit(epoch=0, buried=(replace(BURIAL, at=6),)))
-    assert {each.id: each.at for each in store.burials(SARAH)} == {"mem_1": 6, "mem_2": 5}
+    assert {burial.id: burial.at for burial in store.burials(SARAH)} == {"mem_1": 6, "mem_2": 5}
     assert replace(BURIAL, at=6) in store.burials(SARAH)
     assert store.burials(Scope("acme").user("david")) == ()
     assert (

@@ -44,7 +44,7 @@ def test_the_packages_are_those_of_the_import_rules_in_their_order() -> None:
     contracts = tomllib.loads((paths.PROJECT / "pyproject.toml").read_text())["tool"][
         "importlinter"
     ]["contracts"]
-    layers = next(each["layers"] for each in contracts if each["type"] == "layers")
+    layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
     told = [
         name
         for line in drawn.splitlines()

@@ -342,10 +342,10 @@ def uncovered(page: str) -> Iterator[str]:
     patterns = [claim.pattern for claim in CLAIMS if claim.page == page] + list(
         NO_RESULTS.get(page, ())
     )
-    covered = [found.span() for pattern in patterns for found in re.finditer(pattern, whole)]
-    for found in FIGURE.finditer(text):
-        if not any(begin <= found.start() and found.end() <= end for begin, end in covered):
-            yield found[0]
+    covered = [match.span() for pattern in patterns for match in re.finditer(pattern, whole)]
+    for match in FIGURE.finditer(text):
+        if not any(begin <= match.start() and match.end() <= end for begin, end in covered):
+            yield match[0]
 
 
 @pytest.mark.parametrize(

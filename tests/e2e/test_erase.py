@@ -13,7 +13,7 @@ USER = "/v1/users/sarah"
 
 
 def save(call: Client, *memories: dict[str, Any]) -> None:
-    told = [{"type": "fact", **each} for each in memories]
+    told = [{"type": "fact", **memory} for memory in memories]
     answer = call("POST", f"{USER}/memories", {"memories": told})
     assert answer.status == 201, answer.text
 

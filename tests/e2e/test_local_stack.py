@@ -253,11 +253,13 @@ def test_each_layer_is_unpacked_once_however_many_processes_use_it(
     await_summary(local, "pruned")
     processes = processes_of(local.folder)
     assert all(
-        each["AWS_LAMBDA_RUNTIME_API"] for each in processes
+        process["AWS_LAMBDA_RUNTIME_API"] for process in processes
     )  # they build what they need while they start
     assert len(processes) >= 5  # authorize, sessions, dispatch, summarize …
     unpacked = {
-        folder for each in processes for folder in each["_LAMBDA_LAYERS_DIRS"].split(os.pathsep)
+        folder
+        for process in processes
+        for folder in process["_LAMBDA_LAYERS_DIRS"].split(os.pathsep)
     }
     assert len(unpacked) <= LAYERS
     assert list((local.folder / "tmp").glob("ministack-lambda-*/layer_*")) == []
@@ -297,7 +299,9 @@ def test_every_command_of_the_runbook_works(local: Local, greeting: str) -> None
     for name, module, arguments in runbook():
         if name in OF_OTHER_TESTS:
             continue
-        here = [job["job_id"] if each.startswith("job_") else each for each in arguments]
+        here = [
+            job["job_id"] if argument.startswith("job_") else argument for argument in arguments
+        ]
         done = local.run(module, *here)
         assert done.returncode == 0, (name, arguments, done.stdout + done.stderr)
         said[" ".join([name, *arguments[:1]])] = done.stdout

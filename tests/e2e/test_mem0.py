@@ -22,12 +22,12 @@ def test_mem0s_own_client_works_with_our_address(call: Client, tmp_path: Path) -
     assert ran.returncode == 0, ran.stdout + ran.stderr
     saw = json.loads(ran.stdout.splitlines()[-1])
     (added,) = saw["added"]
-    assert [each["id"] for each in saw["listed"]["results"]] == [added["id"]]
+    assert [result["id"] for result in saw["listed"]["results"]] == [added["id"]]
     assert saw["read"]["memory"] == "Sarah lives in Hamburg."
     assert saw["again"]["memory"] == "Sarah lives in Kiel."
     assert [each["event"] for each in saw["history"]] == ["ADD", "UPDATE"]
-    assert [each["memory"] for each in saw["filtered"]["results"]] == ["Sarah owns a house."]
-    assert [each["memory"] for each in saw["left"]["results"]] == [
+    assert [result["memory"] for result in saw["filtered"]["results"]] == ["Sarah owns a house."]
+    assert [result["memory"] for result in saw["left"]["results"]] == [
         "Sarah owns a house.",
         "Sarah owns a boat.",
     ]

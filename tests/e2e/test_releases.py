@@ -42,9 +42,9 @@ def release(request: pytest.FixtureRequest, running: Stack) -> str:
     running.use_model(wanted=False)
     put_items(running, written, are_pending=False)
     bucket = running.outputs["ContentsBucket"]
-    for found in lines(written, OBJECTS):
-        content = gzip.decompress(base64.b64decode(found["gzip"]))
-        running.place.client("s3").put_object(Bucket=bucket, Key=found["key"], Body=content)
+    for line in lines(written, OBJECTS):
+        content = gzip.decompress(base64.b64decode(line["gzip"]))
+        running.place.client("s3").put_object(Bucket=bucket, Key=line["key"], Body=content)
     return written
 
 

@@ -49,8 +49,8 @@ def test_a_session_is_configured_read_listed_and_ended(call: Client) -> None:
         assert len(call("GET", "/v1/sessions", query=query).json["sessions"]) == found
     assert call("POST", f"{PATH}/end").json["status"] == "ended"
     assert [
-        each["session_id"]
-        for each in call("GET", "/v1/sessions", query={"status": "ended"}).json["sessions"]
+        session["session_id"]
+        for session in call("GET", "/v1/sessions", query={"status": "ended"}).json["sessions"]
     ] == ["s"]
     call.append("s", "back again")
     assert call.session("s")["status"] == "active"
@@ -82,12 +82,12 @@ def test_trim_and_delete_make_room_in_the_append_itself(
     assert all(answer["window"]["tokens"] <= at_most for answer in answers)
     overflows = [answer["overflow"] for answer in answers if answer["overflow"]]
     assert overflows
-    assert {(each["strategy"], each["state"], each["job_id"]) for each in overflows} == {
-        (memory["strategy"], "done", None)
-    }
+    assert {
+        (overflow["strategy"], overflow["state"], overflow["job_id"]) for overflow in overflows
+    } == {(memory["strategy"], "done", None)}
     assert len(call.history("s")) == 24
     compactions = call("GET", f"{PATH}/compactions").json["compactions"]
-    assert {each["method"] for each in compactions} == {memory["strategy"]}
+    assert {compaction["method"] for compaction in compactions} == {memory["strategy"]}
 
 
 def test_without_short_term_memory_the_context_is_the_newest_turn(call: Client) -> None:

@@ -35,7 +35,7 @@ def test_what_was_exported_and_erased_comes_back_as_it_was(call: Client) -> None
     near = call(
         "POST", f"{USER}/vectors/search", {"namespace": "maps", "values": [0.9, 0.1], "top_k": 1}
     ).json
-    assert [one["id"] for one in near["matches"]] == ["east"]
+    assert [match["id"] for match in near["matches"]] == ["east"]
 
 
 def test_the_address_of_an_export_gives_nothing_once_what_it_holds_is_redacted(

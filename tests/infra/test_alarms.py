@@ -69,7 +69,7 @@ def test_an_alarm_fires_on_the_metric_of_its_failure_alone(
 def test_every_alarm_has_a_failure_that_it_was_tried_with(with_domains: Synthesized) -> None:
     alarms = with_domains.prod.of_type("AWS::CloudWatch::Alarm")
     assert {name.removeprefix("Monitoring")[:-8] for name in alarms} == {
-        each[0] for each in FAILURES
+        failure[0] for failure in FAILURES
     }
 
 
@@ -116,9 +116,11 @@ def test_a_budget_notifies_the_topic_unless_it_is_declined(synthesized: Synthesi
     (budget,) = synthesized.dev.of_type("AWS::Budgets::Budget").values()
     assert budget["Budget"]["BudgetLimit"] == {"Amount": 50, "Unit": "USD"}
     (topic,) = synthesized.dev.of_type("AWS::SNS::Topic")
-    for each in budget["NotificationsWithSubscribers"]:
-        assert [one["Address"] for one in each["Subscribers"]] == [{"Ref": topic}]
-    kinds = {each["Type"] for each in synthesized.local.body["Resources"].values()}
+    for notification in budget["NotificationsWithSubscribers"]:
+        assert [subscriber["Address"] for subscriber in notification["Subscribers"]] == [
+            {"Ref": topic}
+        ]
+    kinds = {resource["Type"] for resource in synthesized.local.body["Resources"].values()}
     assert "AWS::Budgets::Budget" not in kinds
 
 

@@ -29,7 +29,7 @@ def bedrock(tmp_path_factory: pytest.TempPathFactory) -> Template:
 def allowed(template: Template, action: str) -> dict[str, list[Mapping[str, Any]]]:
     """The statements that allow an action, by the functions that may do it."""
     found: dict[str, list[Mapping[str, Any]]] = {
-        name: [each for each in template.statements(name) if action in actions(each)]
+        name: [statement for statement in template.statements(name) if action in actions(statement)]
         for name in template.functions()
     }
     return {name: statements for name, statements in found.items() if statements}
@@ -42,8 +42,12 @@ def actions(statement: Mapping[str, Any]) -> list[str]:
 
 def models(statements: list[Mapping[str, Any]]) -> set[str]:
     """The names of the models that statements speak of, with what stands before them."""
-    resources = [each["Resource"] for each in statements]
-    flat = [one for each in resources for one in (each if isinstance(each, list) else [each])]
+    resources = [statement["Resource"] for statement in statements]
+    flat = [
+        one
+        for resource in resources
+        for one in (resource if isinstance(resource, list) else [resource])
+    ]
     written = [
         one if isinstance(one, str) else "".join(map(str, one["Fn::Join"][1])) for one in flat
     ]
@@ -84,12 +88,14 @@ def test_each_function_may_call_the_models_that_it_uses_and_no_others(bedrock: T
     assert models(found["embed"]) == models(found["reindex"]) == vectors
     assert models(found["memories"]) == chat | vectors | reading
     assert allowed(bedrock, "bedrock:Rerank").keys() == {"memories"}
-    everything = {one for name in bedrock.functions() for one in bedrock_actions(bedrock, name)}
+    everything = {
+        action for name in bedrock.functions() for action in bedrock_actions(bedrock, name)
+    }
     assert everything == {"bedrock:CallWithBearerToken", "bedrock:InvokeModel", "bedrock:Rerank"}
 
 
 def bedrock_actions(template: Template, function: str) -> set[str]:
-    every = [one for each in template.statements(function) for one in actions(each)]
+    every = [action for statement in template.statements(function) for action in actions(statement)]
     return {one for one in every if one.startswith("bedrock")}
 
 

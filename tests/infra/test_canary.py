@@ -28,9 +28,9 @@ def canary(tmp_path_factory: pytest.TempPathFactory) -> Template:
 def aliases(template: Template) -> dict[str, dict[str, Any]]:
     """The resources of aliases by the functions that they name."""
     found = {
-        each["Properties"]["FunctionName"]["Ref"].removesuffix("Function").lower(): each
-        for each in template.body["Resources"].values()
-        if each["Type"] == "AWS::Lambda::Alias"
+        resource["Properties"]["FunctionName"]["Ref"].removesuffix("Function").lower(): resource
+        for resource in template.body["Resources"].values()
+        if resource["Type"] == "AWS::Lambda::Alias"
     }
     assert {each["Properties"]["Name"] for each in found.values()} == {"live"}
     return found
@@ -52,7 +52,7 @@ def test_a_deployment_goes_back_on_each_of_the_alarms_that_show_a_bad_version(
 ) -> None:
     alarms = canary.of_type("AWS::CloudWatch::Alarm")
     for group in canary.of_type(GROUP).values():
-        named = {each["Name"]["Ref"] for each in group["AlarmConfiguration"]["Alarms"]}
+        named = {alarm["Name"]["Ref"] for alarm in group["AlarmConfiguration"]["Alarms"]}
         assert group["AlarmConfiguration"]["Enabled"]
         assert named <= set(alarms)
         assert len(named) == len(GOES_BACK_ON)
@@ -83,10 +83,12 @@ def test_whatever_calls_a_function_calls_its_alias(canary: Template) -> None:
 
 def test_earlier_versions_stay_so_that_an_alias_can_go_back(canary: Template) -> None:
     versions = [
-        each for each in canary.body["Resources"].values() if each["Type"] == "AWS::Lambda::Version"
+        resource
+        for resource in canary.body["Resources"].values()
+        if resource["Type"] == "AWS::Lambda::Version"
     ]
     assert len(versions) == len(FUNCTIONS)
-    assert {each["DeletionPolicy"] for each in versions} == {"Retain"}
+    assert {version["DeletionPolicy"] for version in versions} == {"Retain"}
 
 
 def test_turning_it_on_or_off_loses_nothing_and_cdk_nag_finds_nothing(
@@ -127,5 +129,5 @@ def test_a_name_of_ones_own_leads_to_the_api(canary: Template) -> None:
 
 
 def test_without_it_there_is_no_alias(synthesized: Synthesized) -> None:
-    kinds = {each["Type"] for each in synthesized.prod.body["Resources"].values()}
+    kinds = {resource["Type"] for resource in synthesized.prod.body["Resources"].values()}
     assert not kinds & {"AWS::Lambda::Alias", "AWS::Lambda::Version", GROUP}

@@ -35,7 +35,8 @@ def test_the_bill_of_materials_of_what_is_shipped_is_whole_and_valid() -> None:
         if "==" in line
     }
     assert {
-        f"{each['name']}=={each['version']}" for each in json.loads(text)["components"]
+        f"{component['name']}=={component['version']}"
+        for component in json.loads(text)["components"]
     } == locked
     assert json.loads(text)["specVersion"] == SchemaVersion.V1_6.to_version()
 

@@ -250,8 +250,8 @@ def test_a_layer_holds_the_versions_that_are_locked() -> None:
         re.findall(r"^([\w-]+)==([\w.]+)", layer_build.lock_of("runtime").read_text(), re.MULTILINE)
     )
     found = {
-        each.name.lower().replace("_", "-"): each.version
-        for each in metadata.distributions(path=[str(packages("runtime"))])
+        distribution.name.lower().replace("_", "-"): distribution.version
+        for distribution in metadata.distributions(path=[str(packages("runtime"))])
     }
     assert found
     assert found.items() <= locked.items()

@@ -125,9 +125,10 @@ def test_a_function_that_sends_to_the_queue_that_starts_it_is_not_taken_for_a_lo
         function = mapping["FunctionName"]["Ref"]
         queue = mapping["EventSourceArn"]["Fn::GetAtt"][0]
         sending = [
-            each
-            for each in template.statements(function.removesuffix("Function").lower())
-            if "sqs:SendMessage" in each["Action"] and queue in json.dumps(each["Resource"])
+            statement
+            for statement in template.statements(function.removesuffix("Function").lower())
+            if "sqs:SendMessage" in statement["Action"]
+            and queue in json.dumps(statement["Resource"])
         ]
         own |= {function} if sending else set()
     allowed = {

@@ -27,7 +27,7 @@ def said(pattern: str) -> list[int]:
     """The numbers of a sentence, in digits or as a word."""
     (found,) = re.findall(pattern, PAGE)
     groups = [found] if isinstance(found, str) else found
-    return [NUMBERS[each] if each in NUMBERS else int(each) for each in groups]
+    return [NUMBERS[group] if group in NUMBERS else int(group) for group in groups]
 
 
 def test_the_page_counts_what_the_template_has(prod_on_tables: Template) -> None:

@@ -98,7 +98,8 @@ def test_tokens_of_an_issuer_take_the_place_of_keys(tmp_path: Path) -> None:
         authorizer["Properties"]["IdentitySource"],
     ) == ("REQUEST", [])
     asked = {
-        each["Properties"]["AuthorizationType"] for each in template.find_resources(ROUTE).values()
+        resource["Properties"]["AuthorizationType"]
+        for resource in template.find_resources(ROUTE).values()
     }
     assert asked == {"NONE", "CUSTOM"}
 
@@ -170,7 +171,7 @@ def test_a_stack_that_keeps_data_is_protected_until_the_deployer_gives_the_data_
     found = assertions.Template.from_stack(stack).to_json()["Resources"].values()
     assert {each.get("DeletionPolicy", "Delete") for each in found} == {"Delete"}
     tables = [each for each in found if each["Type"] == "AWS::DynamoDB::Table"]
-    assert not any(each["Properties"]["DeletionProtectionEnabled"] for each in tables)
+    assert not any(table["Properties"]["DeletionProtectionEnabled"] for table in tables)
     assert stage_named("prod").keeps_data
     with pytest.raises(SystemExit, match="keep_data"):
         stage_named("prod", {"keep_data": "perhaps"}.get)
@@ -211,18 +212,18 @@ def test_types_are_checked_with_all_of_the_cdk_that_is_used_and_its_base_classes
     """
     project = tomllib.loads((paths.PROJECT / "pyproject.toml").read_text())
     read = next(
-        each
-        for each in project["tool"]["mypy"]["overrides"]
-        if each.get("follow_imports") == "normal"
+        override
+        for override in project["tool"]["mypy"]["overrides"]
+        if override.get("follow_imports") == "normal"
     )
     files = [*(paths.PROJECT / "infra").rglob("*.py"), *Path(__file__).parent.glob("*.py")]
     used = {name for file in files for name in cdk_modules(ast.parse(file.read_text()))}
     based = {
         base.__module__
         for name in used
-        for each in vars(importlib.import_module(name)).values()
-        if inspect.isclass(each)
-        for base in each.__mro__
+        for member in vars(importlib.import_module(name)).values()
+        if inspect.isclass(member)
+        for base in member.__mro__
         if base.__module__.startswith("aws_cdk")
     }
     assert (
@@ -236,7 +237,7 @@ def cdk_modules(tree: ast.AST) -> Iterator[str]:
     """
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("aws_cdk"):
-            named = [f"{node.module}.{each.name}" for each in node.names if each.name.islower()]
+            named = [f"{node.module}.{alias.name}" for alias in node.names if alias.name.islower()]
             yield from named if node.module == "aws_cdk" and named else [str(node.module)]
         elif isinstance(node, ast.Import):
-            yield from (each.name for each in node.names if each.name.startswith("aws_cdk"))
+            yield from (alias.name for alias in node.names if alias.name.startswith("aws_cdk"))

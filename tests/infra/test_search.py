@@ -80,9 +80,9 @@ def test_what_only_searches_may_not_write_documents(prod: Template) -> None:
     posts = {
         function: {
             place
-            for each in prod.statements(function)
-            if "es:ESHttpPost" in each["Action"]
-            for place in places(each)
+            for statement in prod.statements(function)
+            if "es:ESHttpPost" in statement["Action"]
+            for place in places(statement)
         }
         for function in ("memories", "embed", "reindex")
     }
@@ -156,16 +156,16 @@ def test_the_vector_index_is_there_from_the_first_deployment_and_as_the_library_
         for name, each in synthesized.dev.of_type("AWS::DynamoDB::Table").items()
         if "Search" in name
     }
-    (vectors,) = (each for each in tables.values() if "VectorIndexes" in each)
+    (vectors,) = (table for table in tables.values() if "VectorIndexes" in table)
     (index,) = vectors["VectorIndexes"]
     assert index["IndexName"] == VECTOR_INDEX
     assert index["SearchSchema"][0] == {"AttributeName": "owner", "SearchSchemaElementType": "HASH"}
     assert [each["AttributeName"] for each in index["SearchSchema"][1:]] == list(FILTERS)
     dimension = variables(synthesized.dev.functions()["embed"])["EMBEDDING_DIMENSION"]
     assert (str(index["Dimensions"]), index["DistanceFunction"]) == (dimension, "COSINE")
-    defined = {each["AttributeName"] for each in vectors["AttributeDefinitions"]}
+    defined = {attribute["AttributeName"] for attribute in vectors["AttributeDefinitions"]}
     assert defined == {"pk", "sk", "owner", *FILTERS}
-    assert {each["BillingMode"] for each in tables.values()} == {"PAY_PER_REQUEST"}
+    assert {table["BillingMode"] for table in tables.values()} == {"PAY_PER_REQUEST"}
     assert all(name.endswith(tuple("0123456789ABCDEF")) for name in tables)
     assert any(dimension in name for name in tables), "another dimension is another table"
 
@@ -179,9 +179,9 @@ def test_functions_are_given_both_tables_and_search_vectors_of_the_index_alone(
     assert "Vectors" in vectors["Ref"]
     for function in ("memories", "embed", "reindex"):
         (allowed,) = (
-            each
-            for each in synthesized.dev.statements(function)
-            if "dynamodb:SearchVectors" in each["Action"]
+            statement
+            for statement in synthesized.dev.statements(function)
+            if "dynamodb:SearchVectors" in statement["Action"]
         )
         assert json.dumps(allowed["Resource"]).endswith(f'/index/{VECTOR_INDEX}"]]}}')
 
@@ -208,8 +208,8 @@ def test_tables_of_the_index_use_the_accounts_own_key_where_the_stage_has_one(
 
 def test_a_lost_index_is_no_loss(prod: Template) -> None:
     (domain,) = (
-        each
-        for each in prod.body["Resources"].values()
-        if each["Type"] == "AWS::OpenSearchService::Domain"
+        resource
+        for resource in prod.body["Resources"].values()
+        if resource["Type"] == "AWS::OpenSearchService::Domain"
     )
     assert domain["DeletionPolicy"] == "Delete"  # it is made anew from the tables

@@ -97,7 +97,9 @@ def test_a_stage_differs_from_prod_only_by_the_listed_data(
 
 def test_the_local_stage_alone_accepts_plain_http(with_domains: Synthesized) -> None:
     kinds = {
-        stage: {each["Type"] for each in getattr(with_domains, stage).body["Resources"].values()}
+        stage: {
+            resource["Type"] for resource in getattr(with_domains, stage).body["Resources"].values()
+        }
         for stage in ("local", "dev", "prod")
     }
     assert kinds["prod"] - kinds["local"] == ONLY_WHERE_HTTPS | ONLY_WITH_KEY | ONLY_ON_AWS
@@ -111,9 +113,9 @@ def test_only_prod_protects_its_data(synthesized: Synthesized) -> None:
         template = getattr(synthesized, stage)
         is_prod = stage == "prod"
         for table in (
-            each
-            for each in template.body["Resources"].values()
-            if each["Type"] == "AWS::DynamoDB::Table"
+            resource
+            for resource in template.body["Resources"].values()
+            if resource["Type"] == "AWS::DynamoDB::Table"
         ):
             assert table["DeletionPolicy"] == ("Retain" if is_prod else "Delete")
             assert table["Properties"]["DeletionProtectionEnabled"] is is_prod
@@ -123,9 +125,9 @@ def test_what_prod_keeps_is_removed_again_if_its_first_deployment_fails(
     synthesized: Synthesized,
 ) -> None:
     kept = [
-        (each["Type"], each["DeletionPolicy"])
-        for each in synthesized.prod.body["Resources"].values()
-        if each.get("DeletionPolicy", "Delete") != "Delete"
+        (resource["Type"], resource["DeletionPolicy"])
+        for resource in synthesized.prod.body["Resources"].values()
+        if resource.get("DeletionPolicy", "Delete") != "Delete"
     ]
     protected = ("AWS::DynamoDB::Table", "Retain")  # CloudFormation can't delete these at all
     assert {kind for kind, _ in kept} == {
@@ -144,8 +146,8 @@ def test_a_stage_on_aws_that_keeps_nothing_empties_its_bucket_before_it_goes(
 ) -> None:
     emptied = {
         name: any(
-            each["Type"] == EMPTIES
-            for each in getattr(synthesized, name).body["Resources"].values()
+            resource["Type"] == EMPTIES
+            for resource in getattr(synthesized, name).body["Resources"].values()
         )
         for name in ("local", "dev", "prod")
     }

@@ -84,7 +84,8 @@ def test_queue_workers_report_single_failures_and_are_limited(prod: Template) ->
 
 def test_only_what_costs_no_model_call_a_message_takes_many_at_once(prod: Template) -> None:
     sizes = {
-        each["FunctionName"]["Ref"]: each["BatchSize"] for each in prod.mappings(streams=False)
+        mapping["FunctionName"]["Ref"]: mapping["BatchSize"]
+        for mapping in prod.mappings(streams=False)
     }
     assert sizes.pop("EmbedFunction") == sizes.pop("DispatchFunction") == 10
     assert sizes == {f"{name.capitalize()}Function": 1 for name in WORKERS - {"embed"}}
@@ -207,13 +208,16 @@ def test_keys_of_tenants_stream_nowhere(prod: Template) -> None:
 )
 def test_indexes_hold_keys_alone(prod: Template, name: str, wanted: dict[str, list[str]]) -> None:
     table = table_of(prod, name)
-    indexes = {each["IndexName"]: each for each in table["GlobalSecondaryIndexes"]}
+    indexes = {index["IndexName"]: index for index in table["GlobalSecondaryIndexes"]}
     assert {
         index: [key["AttributeName"] for key in each["KeySchema"]]
         for index, each in indexes.items()
     } == wanted
     assert {each["Projection"]["ProjectionType"] for each in indexes.values()} == {"KEYS_ONLY"}
-    types = {each["AttributeName"]: each["AttributeType"] for each in table["AttributeDefinitions"]}
+    types = {
+        attribute["AttributeName"]: attribute["AttributeType"]
+        for attribute in table["AttributeDefinitions"]
+    }
     assert {attribute for attribute, kind in types.items() if kind == "N"} == {"due_at"} & set(
         types
     )
@@ -277,9 +281,9 @@ def test_models_that_ship_with_the_functions_are_carried_by_those_alone_that_run
         carry = {name for name, layers in layers_of(template).items() if "Embedding" in layers}
         assert carry == {"memories", "embed", "reindex"}  # no function of the hot path
         (asks,) = (
-            each
-            for each in template.statements("sessions")
-            if "lambda:InvokeFunction" in each["Action"]
+            statement
+            for statement in template.statements("sessions")
+            if "lambda:InvokeFunction" in statement["Action"]
         )
         assert asks["Resource"] == {"Fn::GetAtt": ["EmbedFunction", "Arn"]}
     assert not any("Embedding" in layers for layers in layers_of(with_openai).values())
@@ -576,7 +580,9 @@ def test_nobody_sees_an_api_key_but_authorize_and_authorize_nothing_else(prod: T
 
 
 def test_dispatch_writes_nothing_but_counts_and_who_has_a_place_in_a_queue(prod: Template) -> None:
-    writing = [each for each in prod.statements("dispatch") if UPDATE in str(each["Action"])]
+    writing = [
+        statement for statement in prod.statements("dispatch") if UPDATE in str(statement["Action"])
+    ]
     assert all("Sessions" in str(each["Resource"]) for each in writing)
     assert sorted(leading_of(each) for each in writing) == ["*#share#*", "*#usage#*"]
 
@@ -586,7 +592,9 @@ def test_what_sends_jobs_deletes_of_sessions_nothing_but_their_places_in_a_queue
     prod: Template, function: str
 ) -> None:
     deleting = [
-        each for each in prod.statements(function) if "dynamodb:DeleteItem" in each["Action"]
+        statement
+        for statement in prod.statements(function)
+        if "dynamodb:DeleteItem" in statement["Action"]
     ]
     of_sessions = [each for each in deleting if "Sessions" in str(each["Resource"])]
     assert [leading_of(each) for each in of_sessions] == ["*#share#*"]
@@ -600,7 +608,9 @@ def leading_of(statement: dict[str, Any]) -> str:
 def test_one_tenant_never_has_all_workers_of_a_queue(prod: Template) -> None:
     mappings = prod.of_type("AWS::Lambda::EventSourceMapping").values()
     limits = {
-        each["ScalingConfig"]["MaximumConcurrency"] for each in mappings if "ScalingConfig" in each
+        mapping["ScalingConfig"]["MaximumConcurrency"]
+        for mapping in mappings
+        if "ScalingConfig" in mapping
     }
     shares = {
         int(function["Environment"]["Variables"]["TENANT_JOBS_AT_ONCE"])
@@ -611,7 +621,9 @@ def test_one_tenant_never_has_all_workers_of_a_queue(prod: Template) -> None:
 
 
 def test_embed_writes_of_sessions_nothing_but_ends_of_jobs_and_counts(prod: Template) -> None:
-    writing = [each for each in prod.statements("embed") if UPDATE in str(each["Action"])]
+    writing = [
+        statement for statement in prod.statements("embed") if UPDATE in str(statement["Action"])
+    ]
     of_sessions = [each for each in writing if "Sessions" in str(each["Resource"])]
     leading = [
         each["Condition"]["ForAllValues:StringLike"]["dynamodb:LeadingKeys"] for each in of_sessions
@@ -694,10 +706,16 @@ def test_functions_reach_only_the_contents_that_they_work_with_and_nobody_reads_
     }  # fmt: skip
     assert "/passing/*" in str(prod.statements("extract"))
     for writer in ("extract", "summarize"):
-        adding = [each for each in prod.statements(writer) if "s3:PutObject" in str(each["Action"])]
+        adding = [
+            statement
+            for statement in prod.statements(writer)
+            if "s3:PutObject" in str(statement["Action"])
+        ]
         assert ["/calls/*" in str(each["Resource"]) for each in adding] == [True]
     removing = [
-        each for each in prod.statements("memories") if "s3:DeleteObject" in str(each["Action"])
+        statement
+        for statement in prod.statements("memories")
+        if "s3:DeleteObject" in str(statement["Action"])
     ]
     removed = str([each["Resource"] for each in removing])
     assert "/exports/*" in removed

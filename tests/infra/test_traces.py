@@ -23,7 +23,9 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Template:
 def test_functions_that_read_conversations_send_spans_and_may_do_so(traced: Template) -> None:
     for name, function in traced.functions().items():
         told = function["Environment"]["Variables"]
-        may_send = any("xray:PutSpans" in each["Action"] for each in traced.statements(name))
+        may_send = any(
+            "xray:PutSpans" in statement["Action"] for statement in traced.statements(name)
+        )
         if name in UNTRACED:
             assert told["TRACES_ENDPOINT"] == ""
             assert not may_send
@@ -54,7 +56,7 @@ def test_a_stack_that_does_not_trace_has_no_layer_for_it(prod: Template) -> None
     assert not any("Traces" in name for name in prod.of_type("AWS::Lambda::LayerVersion"))
     for name, function in prod.functions().items():
         assert function["Environment"]["Variables"]["TRACES_ENDPOINT"] == ""
-        assert not any("xray" in str(each["Action"]) for each in prod.statements(name))
+        assert not any("xray" in str(statement["Action"]) for statement in prod.statements(name))
 
 
 def test_the_function_with_most_layers_has_room_for_traces() -> None:

@@ -376,7 +376,7 @@ def test_another_session_of_the_same_user_knows_what_the_first_one_taught() -> N
 def test_an_answer_rests_on_the_memories_that_it_names() -> None:
     recalled = memory_after_talk(memory=FLUSH).recall("Where does Sarah work?", answer=True)
     assert "Marketing" in (recalled["answer"] or "")
-    assert set(recalled["citations"]) <= {one["id"] for one in recalled["memories"]}
+    assert set(recalled["citations"]) <= {memory["id"] for memory in recalled["memories"]}
     assert recalled["citations"]
 
 
@@ -401,7 +401,7 @@ def test_without_a_model_a_full_window_is_summarised_in_its_own_words_before_the
 ):
     memory = memory_after_talk(memory={"max_tokens": 220, "keep_recent_turns": 2})
     context = memory.context("monday")
-    assert [one["method"] for one in memory.compactions("monday")][-1] == "extractive"
+    assert [compaction["method"] for compaction in memory.compactions("monday")][-1] == "extractive"
     assert context["compaction"] == "none"
     memories, summary, *_ = texts(context)
     assert "Marketing" in summary
@@ -714,7 +714,7 @@ def test_vectors_are_stored_searched_and_deleted_by_namespace() -> None:
         "north"
     ]
     assert [
-        (one["namespace"], one["count"], one["dimension"]) for one in memory.vectors.stats()
+        (stat["namespace"], stat["count"], stat["dimension"]) for stat in memory.vectors.stats()
     ] == [("default", 2, 2)]
     assert (memory.vectors.delete("east"), memory.vectors.delete()) == (1, 1)
     with pytest.raises(Invalid):
@@ -735,14 +735,13 @@ def test_a_graph_of_entities_is_walked_through() -> None:
         "valid_from": "2019-01-01T00:00:00Z",
     }
     graph.put_relationships(works, {"type": "IS_IN", "from": "acme", "to": "be"})
-    assert [(one["name"], one["depth"]) for one in graph.neighbors(depth=2)["entities"]] == [
-        ("Acme", 1),
-        ("Berlin", 2),
-    ]
+    assert [
+        (entity["name"], entity["depth"]) for entity in graph.neighbors(depth=2)["entities"]
+    ] == [("Acme", 1), ("Berlin", 2)]
     assert graph.change_entity("acme", properties={"employees": 120})["properties"] == {
         "employees": 120
     }
-    assert [one["name"] for one in graph.entities(type="City")] == ["Berlin"]
+    assert [entity["name"] for entity in graph.entities(type="City")] == ["Berlin"]
     (job,) = graph.relationships(type="WORKS_AT")
     assert (
         graph.change_relationship(job["id"], valid_to="2020-01-01T00:00:00Z")["valid_to"]

@@ -15,7 +15,7 @@ REPOSITORY = Path(__file__).parents[2]
 PARTS = ("layers", "functions", "infra")
 VAGUE = frozenset({"each", "one", "found", "said", "asked", "given", "told"})
 MOST_VAGUE = {
-    "layers": 12, "functions": 0, "infra": 0, "benchmarks": 2, "examples": 0, "tests": 11,
+    "layers": 12, "functions": 0, "infra": 0, "benchmarks": 2, "examples": 0, "tests": 10,
 }  # fmt: skip
 """How many variables still have a vague name, by part. A new one takes the name of what it holds,
 so these numbers only fall. Of the tests, only their helpers count.

@@ -79,7 +79,7 @@ def test_lists_are_read_page_by_page_as_far_as_they_are_wanted(
     served.seen.clear()
     assert len(list(sarah.memories(limit=7))) == 7
     assert len(served.seen) == 1
-    assert [each["user_id"] for each in memory.users()] == ["sarah"]
+    assert [user["user_id"] for user in memory.users()] == ["sarah"]
 
 
 def test_a_job_is_waited_for_and_shows_what_became_of_every_message(
@@ -95,7 +95,7 @@ def test_a_job_is_waited_for_and_shows_what_became_of_every_message(
         == job.ledger["extracted"] + job.ledger["skipped"] + job.ledger["parked"]
         == 2
     )
-    assert [memory.user("sarah").memory(each)["content"] for each in job.records] == [
+    assert [memory.user("sarah").memory(record)["content"] for record in job.records] == [
         "I live in Hamburg."
     ]
     with pytest.raises(errors.JobNotFailed):
@@ -157,7 +157,7 @@ def test_preferences_are_set_read_listed_and_deleted(memory: Palimpsest) -> None
     made = sarah.prefer({"theme": {"dark": True}, "language": "German"})
     assert [each["key"] for each in made] == ["theme", "language"]
     assert sarah.preference("theme")["value"] == {"dark": True}
-    assert [each["key"] for each in sarah.preferences()] == ["language", "theme"]
+    assert [preference["key"] for preference in sarah.preferences()] == ["language", "theme"]
     assert sarah.delete_preference("theme")["deleted"] is True
     with pytest.raises(errors.PreferenceNotFound):
         sarah.preference("theme")
@@ -267,7 +267,7 @@ def test_only_a_newline_ends_a_line_of_a_file(memory: Palimpsest, tmp_path: Path
         memory.user("sarah").import_(tmp_path / "sarah.jsonl").wait().shown["result"]["conflicts"]
         == 0
     )
-    assert text in [each["content"] for each in memory.session("s1").messages()]
+    assert text in [message["content"] for message in memory.session("s1").messages()]
 
 
 def test_one_conversation_is_a_file_too_and_a_damaged_one_is_named_with_its_line(
@@ -291,8 +291,8 @@ def test_the_tenants_calls_are_all_there(memory: Palimpsest, served: Served) -> 
     assert memory.replace_settings(retention_days=None)["retention_days"] is None
     assert memory.tools(format="anthropic")[0]["name"] == "search_memory_tool"
     memory.session("s1", user="sarah").say("Hello")
-    assert [each["session_id"] for each in memory.sessions(user_id="sarah")] == ["s1"]
-    assert [each["session_id"] for each in memory.user("sarah").sessions()] == ["s1"]
+    assert [session["session_id"] for session in memory.sessions(user_id="sarah")] == ["s1"]
+    assert [session["session_id"] for session in memory.user("sarah").sessions()] == ["s1"]
     (job,) = memory.user("sarah").ingest(["I live in Hamburg."])
     assert [each["job_id"] for each in memory.jobs(user_id="sarah")] == [job.id]
     assert memory.job(str(job.id)).state == "done"
@@ -324,9 +324,9 @@ def test_a_text_with_a_comma_is_found_by_its_metadata(memory: Palimpsest) -> Non
     memory.session("s1", user="sarah").begin(metadata={"place": "Paris, France"})
     for asked in (["place=Paris, France"], ["place=Paris, France", "n=1"]):
         assert [each["content"] for each in sarah.memories(metadata=asked)] == ["Likes it there."]
-    assert [each["session_id"] for each in memory.sessions(metadata=["place=Paris, France"])] == [
-        "s1"
-    ]
+    assert [
+        session["session_id"] for session in memory.sessions(metadata=["place=Paris, France"])
+    ] == ["s1"]
 
 
 def test_a_key_that_is_missing_or_wrong_or_may_too_little_is_told(served: Served) -> None:

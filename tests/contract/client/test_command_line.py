@@ -79,7 +79,9 @@ def found(*words: str) -> Any:
 def test_every_command_is_there_with_help_and_completion() -> None:
     told = said("--help")
     assert {
-        each.name or each.callback.__name__ for each in app.registered_commands if each.callback
+        command.name or command.callback.__name__
+        for command in app.registered_commands
+        if command.callback
     } == COMMANDS
     assert all(name in told for name in COMMANDS)
     assert "--install-completion" in told
@@ -109,8 +111,8 @@ def test_a_recall_shows_source_day_and_reasons_and_takes_feedback(memory: Palimp
     given = found("feedback", recall[1], "--wrong", known["id"], "--missing", "My street.")
     assert given["counted"] == [known["id"]]
     assert {each["kind"] for each in found("reviews")} == {"wrong", "missing"}
-    for each in given["reviews"]:
-        found("reviews", "--close", each)
+    for review in given["reviews"]:
+        found("reviews", "--close", review)
     assert found("reviews") == []
     assert CliRunner().invoke(app, ["feedback", recall[1]]).exit_code == 2
 
@@ -314,13 +316,14 @@ def test_a_person_talks_to_a_model_that_remembers(
     assert [each["stream"] for each in asked] == [True, True, True]
     assert json.loads(replies) == {"content": "echo: I live in Hamburg."}
     stored = [
-        (each["role"], each["content"]) for each in memory.user("sarah").session("cli").messages()
+        (message["role"], message["content"])
+        for message in memory.user("sarah").session("cli").messages()
     ]
     assert stored == [
         ("user", "I live in Hamburg."), ("assistant", "echo: I live in Hamburg."),
         ("user", "And [bold]you[/bold]?"), ("assistant", "echo: And [bold]you[/bold]?"),
     ]  # fmt: skip
-    assert [each["content"] for each in asked[1]["messages"][-3:]] == [
+    assert [message["content"] for message in asked[1]["messages"][-3:]] == [
         content for _, content in stored[:3]
     ]
     assert [line.removeprefix("> ") for line in told.splitlines() if "echo" in line] == [

@@ -113,8 +113,8 @@ def test_two_users_have_a_session_of_the_same_name(memory: Palimpsest) -> None:
     tom.append("I like coffee.")
     assert (sarah.id, tom.id) == ("sarah:monday", "tom:monday")
     again = memory.user("sarah").session("monday")
-    assert [each["content"] for each in again.messages()] == ["I like tea."]
-    assert [each["session_id"] for each in memory.user("tom").sessions()] == ["tom:monday"]
+    assert [message["content"] for message in again.messages()] == ["I like tea."]
+    assert [session["session_id"] for session in memory.user("tom").sessions()] == ["tom:monday"]
     assert memory.session("tom:monday").read()["user_id"] == "tom"
 
 

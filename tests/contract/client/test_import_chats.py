@@ -86,7 +86,7 @@ def test_a_conversation_that_differs_is_named_and_the_others_are_stored(
     memory.session("sarah:chatgpt-c1", user="sarah").say("Another history.")
     done = imported(str(export), status=1)
     assert done["stored"] == 1
-    assert [each["session"] for each in done["problems"]] == ["Moving house"]
+    assert [problem["session"] for problem in done["problems"]] == ["Moving house"]
 
 
 def test_what_would_be_stored_is_shown_first_also_without_a_service(

@@ -77,7 +77,7 @@ def test_messages_with_ids_are_stored_once_also_by_a_program_that_has_started_an
     said = {"role": "user", "content": "I collect stamps.", "id": "m1"}
     for _ in range(2):
         turn = chat.say(said)
-    assert [each["content"] for each in turn.messages] == ["I collect stamps."]
+    assert [message["content"] for message in turn.messages] == ["I collect stamps."]
     assert chat.append({**said, "id": "m2"}, "And coins.")["messages"][-1]["seq"] == 3
     assert (
         chat.append({**said, "id": "m2"}, "And coins.")["messages"][-1]["seq"] == 5

@@ -95,7 +95,7 @@ def test_calls_of_the_programs_own_tools_are_left_to_it(memory: Palimpsest) -> N
     both = searches("weather")
     both["tool_calls"] += searches("x", call_id="call_2", name="weather")["tool_calls"]
     turn = chat.answer(both)
-    assert [each["id"] for each in turn.calls] == ["call_2"]
+    assert [call["id"] for call in turn.calls] == ["call_2"]
     assert not turn.is_done
     turn = chat.answer({"role": "tool", "tool_call_id": "call_2", "content": "Rain."})
     assert [message["role"] for message in turn.messages[-4:]] == [
@@ -220,7 +220,7 @@ def test_the_first_turn_is_one_request_and_keeps_the_past_messages_that_it_broug
     assert [(method, path) for method, path, _ in with_vectors.seen] == [
         ("POST", "/v1/sessions/now/messages")
     ]
-    assert [each["content"] for each in turn.context["vector_matches"]] == [
+    assert [match["content"] for match in turn.context["vector_matches"]] == [
         "My bike is a red Kettler."
     ]
     assert (turn.context["tokens"]["budget"], len(turn.tools)) == (5000, 1)

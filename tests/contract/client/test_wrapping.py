@@ -45,8 +45,8 @@ class Model:
         if not body.get("stream"):
             return httpx2.Response(200, json=self._written(reply))
         lines = [
-            f"event: {each.get('type', 'x')}\ndata: {json.dumps(each)}\n\n"
-            for each in self._events(reply)
+            f"event: {event.get('type', 'x')}\ndata: {json.dumps(event)}\n\n"
+            for event in self._events(reply)
         ]
         return httpx2.Response(
             200, headers={"content-type": "text/event-stream"}, text="".join(lines)
@@ -184,7 +184,7 @@ def test_a_loop_that_sends_only_what_is_new_is_sent_the_whole_context(
         "two",
         "reply 3",
     ]
-    assert [each["content"] for each in model.asked[-1]["messages"]][-5:] == [
+    assert [message["content"] for message in model.asked[-1]["messages"]][-5:] == [
         "one",
         "reply 1",
         "two",
@@ -270,7 +270,11 @@ def test_calls_of_the_loops_own_tools_are_stored_with_their_results(
     ]
     client.chat.completions.create(model="m", messages=messages)
     assert [role for role, _ in stored(memory, "s")] == ["user", "assistant", "tool", "assistant"]
-    assert [each["role"] for each in model.asked[-1]["messages"]] == ["user", "assistant", "tool"]
+    assert [message["role"] for message in model.asked[-1]["messages"]] == [
+        "user",
+        "assistant",
+        "tool",
+    ]
 
 
 def test_a_streamed_reply_is_stored_when_it_ends_or_is_left(
@@ -346,7 +350,7 @@ def test_an_anthropic_loop_remembers(memory: Palimpsest, claude: Model) -> None:
     ]
     sent = claude.asked[-1]
     assert sent["system"] == "Be kind."
-    assert [each["role"] for each in sent["messages"]] == [
+    assert [message["role"] for message in sent["messages"]] == [
         "user",
         "assistant",
         "user",

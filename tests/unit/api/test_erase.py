@@ -153,10 +153,13 @@ def test_the_tables_hold_nothing_that_was_said(known: Client, service: Service) 
     known("DELETE", USER)
     service.drain()
     partitions = service.sessions.state.partitions.values()
-    assert {each.head.status for each in partitions if each.head} == {"deleted"}
-    for each in partitions:
-        assert (each.messages.between(0, 10**9), each.compactions.between(0, 10**9)) == ([], [])
-        assert (each.settings, dict(each.keys)) == (None, {})
+    assert {partition.head.status for partition in partitions if partition.head} == {"deleted"}
+    for partition in partitions:
+        assert (partition.messages.between(0, 10**9), partition.compactions.between(0, 10**9)) == (
+            [],
+            [],
+        )
+        assert (partition.settings, dict(partition.keys)) == (None, {})
     kept = repr([service.memories.known["acme", "sarah"].eras, service.sessions.state.jobs])
     assert not any(word in kept for word in ("tea", "chess", "Rome", "Paris", "dog", "said last"))
 
@@ -232,7 +235,9 @@ def test_who_comes_back_finds_nothing_old_and_loses_nothing_new(
     ]
     contents = {row["content"] for row in known("GET", f"{USER}/memories").json["memories"]}
     assert contents == {"lives in Rome", "has a dog"}
-    assert [each["session_id"] for each in known("GET", "/v1/sessions").json["sessions"]] == ["old"]
+    assert [session["session_id"] for session in known("GET", "/v1/sessions").json["sessions"]] == [
+        "old"
+    ]
 
 
 def test_an_id_of_the_first_life_may_be_used_by_somebody_else(

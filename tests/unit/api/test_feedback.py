@@ -31,13 +31,13 @@ def reviews(call: Client, user: str | None = "sarah") -> Sequence[Any]:
 
 
 def order(found: dict[str, Any]) -> list[str]:
-    return [each["id"] for each in found["memories"]]
+    return [memory["id"] for memory in found["memories"]]
 
 
 @pytest.fixture
 def cafes(call: Client) -> list[str]:
-    saved = call.save(*({"type": "fact", "content": each} for each in CAFES))
-    return [each["id"] for each in saved.json["memories"]]
+    saved = call.save(*({"type": "fact", "content": cafe} for cafe in CAFES))
+    return [memory["id"] for memory in saved.json["memories"]]
 
 
 def test_what_was_useful_ranks_higher_and_what_was_wrong_lower(
@@ -53,10 +53,10 @@ def test_what_was_useful_ranks_higher_and_what_was_wrong_lower(
 
 
 def test_no_number_of_wrongs_hides_a_memory(call: Client, cafes: list[str]) -> None:
-    before = {each["id"]: each["score"] for each in recalled(call)["memories"]}
+    before = {memory["id"]: memory["score"] for memory in recalled(call)["memories"]}
     for number in range(3 * MOST_OPINIONS):
         assert rate(call, f"rec_{number}", wrong=[cafes[0]]).status == 200
-    after = {each["id"]: each["score"] for each in recalled(call)["memories"]}
+    after = {memory["id"]: memory["score"] for memory in recalled(call)["memories"]}
     assert after.keys() == before.keys()
     fell = log_odds(before[cafes[0]]) - log_odds(after[cafes[0]])
     assert 0 < fell < DEFAULT_WEIGHTS.feedback
@@ -70,7 +70,7 @@ def test_the_influence_is_bounded_and_explained(call: Client, cafes: list[str]) 
     for number in range(3 * MOST_OPINIONS):
         rate(call, f"rec_{number}", useful=[cafes[0]])
     places = recalled(call, explain=True)["trace"]["ranking"]
-    terms = [each["terms"]["feedback"] for each in places if "feedback" in each["terms"]]
+    terms = [place["terms"]["feedback"] for place in places if "feedback" in place["terms"]]
     assert len(terms) == 1
     assert 0.5 < terms[0] < DEFAULT_WEIGHTS.feedback
 
@@ -101,12 +101,12 @@ def test_wrong_and_missing_open_reviews_which_are_closed(call: Client, cafes: li
     given = rate(call, "rec_1", wrong=[cafes[0]], missing="My password is hunter22-Kiel!").json
     rate(call, "rec_1", wrong=[cafes[0]])
     rate(call, "rec_2", user="tom", missing="Where I live.")
-    shown = {each["kind"]: each for each in reviews(call)}
+    shown = {review["kind"]: review for review in reviews(call)}
     assert set(given["reviews"]) == {each["id"] for each in shown.values()}
     assert shown["wrong"]["memory"]["content"] == CAFES[0]
     assert (shown["wrong"]["recall_id"], shown["wrong"]["missing"]) == ("rec_1", None)
     assert "hunter22" not in shown["missing"]["missing"]
-    assert [each["user_id"] for each in reviews(call, None)] == ["sarah", "sarah", "tom"]
+    assert [review["user_id"] for review in reviews(call, None)] == ["sarah", "sarah", "tom"]
     for each in shown.values():
         path = f"/v1/users/sarah/reviews/{each['id']}"
         assert call("DELETE", path).json == {"id": each["id"], "deleted": True}
@@ -131,7 +131,7 @@ def test_pages_of_reviews_follow_each_other(call: Client, cafes: list[str]) -> N
     for _ in range(3):
         query = {"limit": "1"} | ({"cursor": cursor} if cursor else {})
         page = call("GET", "/v1/reviews", query=query).json
-        found += [each["memory"]["id"] for each in page["reviews"]]
+        found += [review["memory"]["id"] for review in page["reviews"]]
         cursor = page["next_cursor"]
     assert (sorted(found), cursor) == (sorted(cafes), None)
 
@@ -147,7 +147,7 @@ def test_a_new_version_of_a_memory_begins_without_opinions(call: Client, cafes: 
     rate(call, "rec_1", wrong=[cafes[0]])
     call("PATCH", f"/v1/users/sarah/memories/{cafes[0]}", {"content": "Sarah likes the cafe Bo."})
     places = recalled(call, "cafe Bo", explain=True)["trace"]["ranking"]
-    assert not any("feedback" in each["terms"] for each in places)
+    assert not any("feedback" in place["terms"] for place in places)
 
 
 @pytest.mark.parametrize(

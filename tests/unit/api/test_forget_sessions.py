@@ -14,7 +14,7 @@ FORGET = "/v1/sessions/forget"
 
 
 def left(call: Client) -> list[str]:
-    return sorted(each["session_id"] for each in call("GET", "/v1/sessions").json["sessions"])
+    return sorted(session["session_id"] for session in call("GET", "/v1/sessions").json["sessions"])
 
 
 @pytest.fixture

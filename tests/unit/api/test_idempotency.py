@@ -129,8 +129,8 @@ class Made:
 
 
 def test_every_operation_that_makes_something_is_tried() -> None:
-    assert MAKING.keys() == {each.name for each in OPERATIONS if each.makes}
-    posts = {each.name for each in OPERATIONS if each.method == "POST"}
+    assert MAKING.keys() == {operation.name for operation in OPERATIONS if operation.makes}
+    posts = {operation.name for operation in OPERATIONS if operation.method == "POST"}
     reading = {
         "get_context_for",
         "recall",
@@ -206,7 +206,7 @@ def test_an_event_sent_three_times_with_its_key_is_one_record(
         service.time.advance(3600)
     assert [answer.status for answer in answers] == [201, 201, 201]
     first, *others = (
-        [{**each, "decay": None} for each in answer.json["memories"]] for answer in answers
+        [{**memory, "decay": None} for memory in answer.json["memories"]] for answer in answers
     )
     assert others == [first, first]  # but for how far it has faded, which is told as of now
     assert service.contents() == ["ran a race"]

@@ -144,7 +144,7 @@ def test_versions_of_a_memory_do_not_count_and_one_that_comes_back_does(
             == 201
         )
     call.save("Sarah likes tea.")
-    tea, lisbon = (each["id"] for each in call("GET", MEMORIES).json["memories"])
+    tea, lisbon = (memory["id"] for memory in call("GET", MEMORIES).json["memories"])
     assert call("PATCH", f"{MEMORIES}/{tea}", {"content": "Sarah likes mint tea."}).status == 200
     assert refused(call.save("Sarah likes rum."))[1] == "memory_limit"
     older = call("GET", f"{MEMORIES}/{lisbon}/history").json["versions"][-1]["id"]

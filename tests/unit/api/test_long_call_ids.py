@@ -142,5 +142,5 @@ def test_a_context_weighs_the_ids_that_it_shows(call: Client, service: Service) 
     append(call, {"role": "user", "content": "Look."}, calling(LONG), result(short_call_id(LONG)))
     context = call("GET", "/v1/sessions/s/context").json
     count = partial(service.tokens.count, encoding="letters")
-    weights = [weigh(each, count) for each in context["messages"]]
+    weights = [weigh(message, count) for message in context["messages"]]
     assert context["tokens"]["context"] == REPLY_PRIMING + sum(weights)

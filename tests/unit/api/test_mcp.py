@@ -97,7 +97,7 @@ def test_a_request_that_states_its_version_needs_no_handshake(call: Client) -> N
     assert (listed["cacheScope"], listed["ttlMs"] > 0) == ("private", True)
     assert remembered(call, HAMBURG)["outcome"] == "created"
     result = asked_now(call, "tools/call", name="list_memories", arguments={}).json["result"]
-    assert [each["content"] for each in result["structuredContent"]["memories"]] == [HAMBURG]
+    assert [memory["content"] for memory in result["structuredContent"]["memories"]] == [HAMBURG]
     assert result["resultType"] == "complete"
 
 
@@ -182,7 +182,7 @@ def test_what_was_remembered_is_recalled_listed_and_forgotten(
     assert second["supersedes"] == first["id"]
     service.brought_up_to_date()
     recalled = used(call, "recall", query="Where does Sarah live?")
-    assert [each["id"] for each in recalled["structuredContent"]["memories"]] == [second["id"]]
+    assert [memory["id"] for memory in recalled["structuredContent"]["memories"]] == [second["id"]]
     assert f"id {second['id']}" in recalled["content"][0]["text"]
     history = used(call, "memory_history", memory_id=second["id"])["structuredContent"]["versions"]
     assert [each["id"] for each in history] == [second["id"], first["id"]]
@@ -217,7 +217,7 @@ def test_conversations_are_searched_apart_from_memories(call: Client, service: S
     one = used(call, "search_conversations", query="bicycle", filter={"session_id": "s2"})[
         "structuredContent"
     ]
-    assert [each["source"]["session_id"] for each in one["memories"]] == ["s2"]
+    assert [memory["source"]["session_id"] for memory in one["memories"]] == ["s2"]
 
 
 def test_the_profile_is_a_resource_of_the_user_in_the_path(call: Client) -> None:

@@ -33,8 +33,8 @@ def added(call: Client, *texts: str, **more: Any) -> list[dict[str, Any]]:
 
 def listed(call: Client, user: str = "sarah") -> list[str]:
     return [
-        each["memory"]
-        for each in call("GET", f"{ROOT}/memories", query={"user_id": user}).json["results"]
+        result["memory"]
+        for result in call("GET", f"{ROOT}/memories", query={"user_id": user}).json["results"]
     ]
 
 
@@ -70,9 +70,9 @@ def test_without_inference_only_what_somebody_said_is_a_memory(call: Client) -> 
         },
     ]
     body = {"messages": said, "user_id": "sarah", "infer": False}
-    assert [each["memory"] for each in call("POST", f"{ROOT}/memories", body).json["results"]] == [
-        HAMBURG
-    ]
+    assert [
+        result["memory"] for result in call("POST", f"{ROOT}/memories", body).json["results"]
+    ] == [HAMBURG]
     nothing = call("POST", f"{ROOT}/memories", {**body, "messages": said[:2]})
     assert (nothing.status, nothing.json, listed(call)) == (200, {"results": []}, [HAMBURG])
 
@@ -205,10 +205,10 @@ def test_filters_are_honoured_by_lists_and_by_searches(
     wanted = {"AND": [{"user_id": "sarah"}, filters]} if filters else {"user_id": "sarah"}
     for given in (wanted, {**filters, "user_id": "sarah"}):
         page = filtered("POST", f"{ROOT}/v3/memories/", {"filters": given})
-        assert {each["memory"] for each in page.json["results"]} == found, page.text
+        assert {result["memory"] for result in page.json["results"]} == found, page.text
         asked = {"query": "tea chess boat", "filters": given, "top_k": 50}
         results = filtered("POST", f"{ROOT}/v3/memories/search/", asked).json["results"]
-        assert {each["memory"] for each in results} <= found
+        assert {result["memory"] for result in results} <= found
         assert not found or results
 
 
@@ -216,8 +216,8 @@ def test_what_stands_beside_the_filters_is_honoured_too(filtered: Client) -> Non
     def page(**more: Any) -> list[str]:
         body = {"filters": {"user_id": "sarah"}, **more}
         return [
-            each["memory"]
-            for each in filtered("POST", f"{ROOT}/v3/memories/", body).json["results"]
+            result["memory"]
+            for result in filtered("POST", f"{ROOT}/v3/memories/", body).json["results"]
         ]
 
     assert page(start_date="2026-01-02", end_date="2026-01-03") == [CHESS, GREEN]
@@ -232,8 +232,8 @@ def test_what_stands_beside_the_filters_is_honoured_too(filtered: Client) -> Non
     assert page(filters={"AND": [{"user_id": "sarah"}, {"memory_ids": ids[:2]}]}) == [BOAT, CHESS]
     asked = {"query": "tea", "filters": {"user_id": "sarah"}, "metadata": {"stars": 5}}
     assert [
-        each["memory"]
-        for each in filtered("POST", f"{ROOT}/v3/memories/search/", asked).json["results"]
+        result["memory"]
+        for result in filtered("POST", f"{ROOT}/v3/memories/search/", asked).json["results"]
     ] == [GREEN]
 
 

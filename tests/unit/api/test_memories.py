@@ -439,7 +439,7 @@ def test_the_memory_of_a_topic_is_found_at_once_however_many_there_are(
     service.time.advance(60)
     call.save(*(f"Fact {number}" for number in range(20)))
     page = call("GET", MEMORIES, query={"topic_key": "employer", "limit": 1}).json
-    assert ([each["content"] for each in page["memories"]], page["next_cursor"]) == (
+    assert ([memory["content"] for memory in page["memories"]], page["next_cursor"]) == (
         ["Sarah works at Acme"],
         None,
     )

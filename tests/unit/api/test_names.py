@@ -25,7 +25,7 @@ def app(service: Service, call: Client) -> Client:
 
 
 def said(call: Client, *messages: dict[str, Any] | str, session: str = "talk") -> None:
-    whole = [each if isinstance(each, dict) else {"content": each} for each in messages]
+    whole = [message if isinstance(message, dict) else {"content": message} for message in messages]
     body = {"messages": [{"role": "user", **each} for each in whole], "session_id": session}
     answer = call("POST", f"{USER}/ingest", {**body, "wait": 5})
     assert answer.json["state"] == "done", answer.json

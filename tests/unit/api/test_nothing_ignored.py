@@ -55,7 +55,7 @@ def required_of(operation: Operation) -> dict[str, str]:
 
 def refused(answer: Answer, field: str) -> None:
     assert answer.status == 422, answer.text
-    assert field in [each["field"] for each in answer.json["errors"]], answer.text
+    assert field in [error["field"] for error in answer.json["errors"]], answer.text
 
 
 def named(operation: Operation) -> str:

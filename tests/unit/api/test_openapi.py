@@ -43,13 +43,13 @@ def test_it_is_valid_openapi_3_1() -> None:
 
 
 def test_it_has_every_operation_and_no_other() -> None:
-    known = {(each.path, each.method.lower(), each.name) for each in OPERATIONS}
+    known = {(operation.path, operation.method.lower(), operation.name) for operation in OPERATIONS}
     assert {(path, method, stated["operationId"]) for path, method, stated in operations()} == known
-    assert len({each.name for each in OPERATIONS}) == len(OPERATIONS)
+    assert len({operation.name for operation in OPERATIONS}) == len(OPERATIONS)
 
 
 def test_it_says_which_function_serves_an_operation_and_with_which_scopes() -> None:
-    by_name = {each.name: each for each in OPERATIONS}
+    by_name = {operation.name: operation for operation in OPERATIONS}
     for _, _, stated in operations():
         known = by_name[stated["operationId"]]
         assert (stated["x-function"], stated.get("x-scopes")) == (

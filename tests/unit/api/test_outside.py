@@ -48,8 +48,8 @@ def conversations(service: Service) -> str:
     """Everything that the tables of conversations hold."""
     state = service.sessions.state
     stored = [
-        repr((each.head, each.settings, sorted(each.keys.items())))
-        for each in state.partitions.values()
+        repr((partition.head, partition.settings, sorted(partition.keys.items())))
+        for partition in state.partitions.values()
     ]
     messages = [
         json.dumps(message_attributes(message))
@@ -131,8 +131,8 @@ def test_a_thousand_messages_are_taken_in_at_once(call: Client, service: Service
     assert len(service.records()) == 1000
     assert learn(call, *many[1:], ("m-1000", "fact: one more")).json["appended"] == 1
     assert [
-        each.client_id
-        for each in service.sessions.messages(TENANT.session("talk"), first=1, last=2)
+        message.client_id
+        for message in service.sessions.messages(TENANT.session("talk"), first=1, last=2)
     ] == ["m-0", "m-1"]
 
 

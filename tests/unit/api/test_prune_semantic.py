@@ -54,8 +54,8 @@ def prune(call: Client, message: str | None = "When does my dentist open?", **mo
 
 def texts(call: Client, **query: object) -> list[str]:
     return [
-        str(each["content"])[:10]
-        for each in call("GET", f"{PATH}/context", query=query).json["messages"]
+        str(message["content"])[:10]
+        for message in call("GET", f"{PATH}/context", query=query).json["messages"]
     ]
 
 
@@ -103,7 +103,7 @@ def test_a_context_weighs_what_was_kept_and_explains_it(talk: Client) -> None:
     assert context["tokens"]["context"] == window["tokens"]
     assert [part["part"] for part in context["trace"]["parts"]][:2] == ["pinned", "recent_turns"]
     compactions = talk("GET", f"{PATH}/compactions").json["compactions"]
-    assert [each["method"] for each in compactions] == ["semantic"]
+    assert [compaction["method"] for compaction in compactions] == ["semantic"]
     assert compactions[0]["tokens_after"] == window["tokens"]
     assert texts(talk, at=23)[0] == "The harbou" != texts(talk)[0]
 

@@ -222,7 +222,9 @@ def test_summaries_and_memories_of_the_old_text_are_taken_back_and_made_anew(
     assert service.contents() == ["Rome", "none"]
     again = call("GET", "/v1/sessions/s/context").json
     (summary,) = [
-        each["content"] for each in again["messages"] if "CONVERSATION SUMMARY" in each["content"]
+        message["content"]
+        for message in again["messages"]
+        if "CONVERSATION SUMMARY" in message["content"]
     ]
     assert "[redacted]" in summary  # it was made anew
     assert again["omitted"] is None

@@ -35,17 +35,17 @@ def say(call: Client, service: Service, *texts: str, session: str = "own") -> No
 
 def known(call: Client) -> list[str]:
     return sorted(
-        each["content"] for each in call("GET", MEMORIES, query={"limit": 100}).json["memories"]
+        memory["content"] for memory in call("GET", MEMORIES, query={"limit": 100}).json["memories"]
     )
 
 
 def days(service: Service) -> dict[str, int | None]:
     """After how many days from when it was last confirmed each record expires."""
     return {
-        each.content: None
-        if each.expires_at is None
-        else (each.expires_at - (each.confirmed_at or 0)) // DAY
-        for each in service.records()
+        record.content: None
+        if record.expires_at is None
+        else (record.expires_at - (record.confirmed_at or 0)) // DAY
+        for record in service.records()
     }
 
 

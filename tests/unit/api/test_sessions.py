@@ -203,7 +203,8 @@ def test_a_users_sessions_are_listed_by_creation(call: Client, service: Service)
 
     def listed(**query: Any) -> list[str]:
         return [
-            each["session_id"] for each in call("GET", "/v1/sessions", query=query).json["sessions"]
+            session["session_id"]
+            for session in call("GET", "/v1/sessions", query=query).json["sessions"]
         ]
 
     assert listed(user_id="sarah") == ["c", "b", "a"]
@@ -225,7 +226,7 @@ def test_a_list_goes_on_where_its_cursor_says(call: Client, service: Service) ->
             {"cursor": cursor} if cursor else {}
         )
         page = call("GET", "/v1/sessions", query=query).json
-        found += [each["session_id"] for each in page["sessions"]]
+        found += [session["session_id"] for session in page["sessions"]]
         cursor = page["next_cursor"]
         if cursor is None:
             break

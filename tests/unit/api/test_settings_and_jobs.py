@@ -121,7 +121,7 @@ def test_each_kind_of_memory_may_be_kept_for_a_time_of_its_own(
     call("POST", "/v1/users/sarah/memories", {"memories": told})
     call("PUT", "/v1/users/sarah/preferences/theme", {"value": "dark"})
     service.time.advance(11 * 24 * 3600)
-    types = {found["type"] for found in call("GET", "/v1/users/sarah/memories").json["memories"]}
+    types = {memory["type"] for memory in call("GET", "/v1/users/sarah/memories").json["memories"]}
     assert {"fact", "event", "instruction"} & types == {"event", "instruction"}
     assert call("GET", "/v1/users/sarah/preferences/theme").status == 200
     service.time.advance(80 * 24 * 3600)

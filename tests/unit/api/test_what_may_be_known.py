@@ -69,7 +69,7 @@ def test_the_receipt_of_a_deletion_says_what_was_hidden(
 ) -> None:
     told(service, call, "My dog is called Rex. I live in Kiel.")
     memories = call("GET", "/v1/users/sarah/memories").json["memories"]
-    home = next(each for each in memories if "Kiel" in each["content"])
+    home = next(memory for memory in memories if "Kiel" in memory["content"])
     service.time.advance(60)
     path = f"/v1/users/sarah/memories/{home['id']}"
     receipt = call("DELETE", path, query={"sources": sources})
@@ -124,4 +124,4 @@ def test_the_receipt_of_a_job_that_forgets_says_how_many_messages_it_hid(
     service.drain()
     result = call("GET", f"/v1/jobs/{job['job_id']}").json["result"]
     assert result == {"forgotten": 2, "hidden_messages": 2}
-    assert [each.get("hidden") for each in call("GET", PATH).json["messages"]] == [True, True]
+    assert [message.get("hidden") for message in call("GET", PATH).json["messages"]] == [True, True]

@@ -157,7 +157,9 @@ def stored(service: Service, secret: str) -> dict[str, str]:
 
 
 def test_every_operation_that_needs_write_alone_is_tried() -> None:
-    assert {each.name for each in OPERATIONS if each.scopes == ("write",)} == WRITES.keys()
+    assert {
+        operation.name for operation in OPERATIONS if operation.scopes == ("write",)
+    } == WRITES.keys()
 
 
 @pytest.mark.parametrize("name", WRITES)

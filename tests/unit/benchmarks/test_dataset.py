@@ -48,7 +48,7 @@ def test_our_set_has_enough_labels_of_each_kind(ours: Dataset) -> None:
     assert len(english) >= 120
     assert counts["supersessions"] >= 30
     assert all(counts[f"kind:{kind}"] >= 20 for kind in KINDS), counts
-    assert {each.kind for each in ours.supersessions} == {
+    assert {supersession.kind for supersession in ours.supersessions} == {
         "changed",
         "corrected-twice",
         "returned",
@@ -119,24 +119,26 @@ def test_a_question_without_answer_has_no_evidence_and_often_another_user_could_
 
 
 def test_what_is_superseded_was_said_before_what_holds(ours: Dataset) -> None:
-    for each in ours.supersessions:
+    for supersession in ours.supersessions:
         at = [
             ours.message(message).timestamp
-            for message in (*[old.message for old in each.old], each.new.message)
+            for message in (*[old.message for old in supersession.old], supersession.new.message)
         ]
-        assert at == sorted(set(at)), each.id
-        assert each.stale, each.id
+        assert at == sorted(set(at)), supersession.id
+        assert supersession.stale, supersession.id
 
 
 def test_a_stale_value_cannot_be_taken_for_the_current_one(ours: Dataset) -> None:
-    for each in ours.supersessions:
-        assert each.new.keyword in each.new.quote, each.id
-        assert all(old.wrong not in each.new.quote for old in each.stale if old.wrong), each.id
+    for supersession in ours.supersessions:
+        assert supersession.new.keyword in supersession.new.quote, supersession.id
+        assert all(
+            old.wrong not in supersession.new.quote for old in supersession.stale if old.wrong
+        ), supersession.id
 
 
 def test_no_question_is_asked_twice_of_one_user(ours: Dataset) -> None:
-    asked = [(each.user, each.question) for each in ours.questions]
-    asked += [(each.user, each.question) for each in ours.supersessions]
+    asked = [(question.user, question.question) for question in ours.questions]
+    asked += [(supersession.user, supersession.question) for supersession in ours.supersessions]
     assert len(asked) == len(set(asked))
 
 

@@ -24,8 +24,10 @@ def test_long_conversations_change_little_that_is_still_so() -> None:
 
 
 def test_right_changes_are_found_and_count_as_right() -> None:
-    talk = next(one for one in conversations(is_odd=True) if one.id == "fit")
-    says = {one.says for one in right_changes()}
+    talk = next(
+        conversation for conversation in conversations(is_odd=True) if conversation.id == "fit"
+    )
+    says = {change.says for change in right_changes()}
     found = counted(talk).right
     assert found
     assert all(any(each in one.statement for each in says) for one in found)
@@ -36,5 +38,5 @@ def test_a_relation_that_ends_whatever_is_known_is_seen(monkeypatch: pytest.Monk
         return Related("ends", 0) if known else None
 
     monkeypatch.setattr(reconcile, "related", ends_the_newest)
-    found = counted(next(one for one in TALKS if one.id == "trip"))
+    found = counted(next(talk for talk in TALKS if talk.id == "trip"))
     assert len(found.wrong) > 20 * MOST_WRONG * found.messages

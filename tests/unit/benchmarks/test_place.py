@@ -72,7 +72,7 @@ def place(folder: Path, *, reranker: Reranker | None = None) -> Place:
 def test_a_question_uses_up_nothing_for_those_after_it(tmp_path: Path) -> None:
     asked = place(tmp_path)
     first = asked.recalled("ann", "Who is my boss?")
-    records = [one.id for one in first.memories if one.record is not None]
+    records = [memory.id for memory in first.memories if memory.record is not None]
     assert records
     assert asked.memories.uses(TENANT.user("ann"), records) == {}
     assert asked.recalled("ann", "Who is my boss?").memories == first.memories

@@ -34,12 +34,14 @@ def conversation_of(*turns: tuple[str, str], question: dict[str, object]) -> Con
 
 
 def test_twenty_conversations_of_sixty_turns_have_ten_questions_each() -> None:
-    assert [(len(each.turns), len(each.questions)) for each in CONVERSATIONS] == [(60, 10)] * 20
+    assert [
+        (len(conversation.turns), len(conversation.questions)) for conversation in CONVERSATIONS
+    ] == [(60, 10)] * 20
 
 
 def test_half_of_the_conversations_are_held_out_and_each_half_speaks_several_languages() -> None:
     for held_out in (False, True):
-        half = [each for each in CONVERSATIONS if each.held_out == held_out]
+        half = [conversation for conversation in CONVERSATIONS if conversation.held_out == held_out]
         assert len(half) == 10
         assert len({each.language for each in half}) >= 2
 

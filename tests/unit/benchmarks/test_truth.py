@@ -101,11 +101,11 @@ def test_no_user_is_in_both_halves_and_the_halves_are_about_equal(cases: list[Ca
 @EACH_SET
 def test_no_two_messages_are_the_same_but_those_that_a_twin_repeats(cases: list[Case]) -> None:
     spoken = [
-        (case.twin_of or case.id, said.content)
+        (case.twin_of or case.id, message.content)
         for case in cases
         for session in case.sessions
-        for said in session.messages
-        if said.role == "user"
+        for message in session.messages
+        if message.role == "user"
     ]
     of_texts: dict[str | None, set[str]] = {}
     for pair, text in spoken:

@@ -17,9 +17,9 @@ def read(
 
 def said(text: str, **options: Any) -> list[tuple[str, str | None, str]]:
     return [
-        (each["role"], each.get("name"), each["content"])
+        (message["role"], message.get("name"), message["content"])
         for chat in read(text, **options)
-        for each in chat.messages
+        for message in chat.messages
     ]
 
 
@@ -77,9 +77,9 @@ def test_times_of_messengers_are_read(
 ) -> None:
     monkeypatch.setenv("TZ", "UTC")
     (chat,) = read(f"{first}Hello\n{second}Hi\nagain")
-    assert [each["content"] for each in chat.messages] == ["Hello", "Hi\nagain"]
+    assert [message["content"] for message in chat.messages] == ["Hello", "Hi\nagain"]
     day = "2024-01-05" if "05.01" in first else "2024-01-25"
-    assert [each["timestamp"][:13] for each in chat.messages] == [f"{day}T10"] * 2
+    assert [message["timestamp"][:13] for message in chat.messages] == [f"{day}T10"] * 2
 
 
 def test_days_that_can_be_read_in_two_ways_are_asked_for() -> None:

@@ -20,7 +20,9 @@ def written(folder: Path, name: str, content: Any) -> Path:
 
 def test_the_branch_that_the_user_sees_is_read_with_its_times() -> None:
     read = chatgpt.chat_of(exports.moving_house())
-    assert [(each["role"], each["content"], each["timestamp"]) for each in read.messages] == [
+    assert [
+        (message["role"], message["content"], message["timestamp"]) for message in read.messages
+    ] == [
         ("user", "I live in Bremen.", "2024-01-05T10:04:20.500000Z"),
         ("assistant", "Nice city.", "2024-01-05T10:04:25.500000Z"),
         ("user", "My cat is called Mia.", "2024-01-05T10:04:25.500000Z"),
@@ -37,7 +39,7 @@ def test_what_is_not_read_is_counted() -> None:
 
 def test_without_a_current_node_the_newest_message_decides() -> None:
     given = exports.moving_house() | {"current_node": None}
-    assert [each["content"] for each in chatgpt.chat_of(given).messages] == [
+    assert [message["content"] for message in chatgpt.chat_of(given).messages] == [
         "I live in Bremen.", "Nice city.",
     ]  # fmt: skip
 
@@ -48,7 +50,7 @@ def test_hidden_messages_are_left_out() -> None:
         exports.chatgpt_node("h", "root", "user", "Context", metadata=hidden),
         exports.chatgpt_node("q", "h", "user", "Hello"),
     )
-    assert [each["content"] for each in chatgpt.chat_of(given).messages] == ["Hello"]
+    assert [message["content"] for message in chatgpt.chat_of(given).messages] == ["Hello"]
 
 
 def test_a_tree_that_runs_in_a_circle_ends() -> None:
@@ -72,7 +74,7 @@ def test_a_conversation_of_claude_is_read_without_thoughts_tools_and_files() -> 
             exports.claude_message("3", "human", "", content=[]),
         )
     )
-    assert [(each["role"], each["content"]) for each in read.messages] == [
+    assert [(message["role"], message["content"]) for message in read.messages] == [
         ("user", "My fern is dry."), ("assistant", "Water it.\n\nWeekly."),
     ]  # fmt: skip
     assert +read.left_out == {"calls of tools and thoughts": 2, "pictures and files": 1}
@@ -89,7 +91,7 @@ def test_of_edited_questions_the_newest_branch_is_read() -> None:
             exports.claude_message("4", "assistant", "Answer", parent_message_uuid="3", **later),
         )
     )
-    assert [each["content"] for each in read.messages] == ["New", "Answer"]
+    assert [message["content"] for message in read.messages] == ["New", "Answer"]
     assert read.left_out["other branches"] == 2
 
 

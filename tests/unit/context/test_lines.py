@@ -57,7 +57,7 @@ def test_a_speaker_and_day_has_one_heading_over_all_blocks_and_days_come_in_orde
 ) -> None:
     text = memory_text(taken, {})
 
-    headings = [(found["who"], found["day"]) for found in HEADING.finditer(text)]
+    headings = [(match["who"], match["day"]) for match in HEADING.finditer(text)]
     assert len(headings) == len(set(headings))
     for speaker in ("Sarah", "Assistant"):
         days = [day for who, day in headings if who == speaker]

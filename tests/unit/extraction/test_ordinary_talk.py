@@ -52,6 +52,24 @@ def known_after(*said: str | tuple[str, str]) -> list[str]:
         ("I leave tomorrow.", "Back at work: three church halls want a tuning."),
         ("We give about 45 bags a week.", "Six weeks no driving for Derek now."),
         ("I have one sister.", "I mean I never told you."),
+        ("Neil is 66 and I nearly cried.", "Also Neil's gone now, his farewell was on Friday."),
+        ("My accountant Neil wants everything by Friday.", "Also Neil's gone now."),
+        ("I'm wearing the bakery clogs then.", "I quit the bakery."),
+        ("I'm wrecked after Lisburn, it is a long day.", "I'm done with Lisburn."),
+        ("I'm sick of campsites in the heat.", "Back at work: three church halls want a tuning."),
+        ("I said I'd ask the neighbours.", "I'm not asking."),
+        ("I smoke about ten a day.", "Day 40 in the new office btw."),
+        (
+            "We paid the conductor $9,200, insurance $420, scores $900.",
+            "Insurance: the renewal is $465 instead of 420.",
+        ),
+        (
+            "So a demo by then, three nights of play, 15 minutes.",
+            "Median length 19 minutes though and not 15.",
+        ),
+        ("I normally take £320 a day.", "From 6 April I want my day rate to be £350."),
+        ("I'm alive and so is the cat.", '8B now starts chemistry: "particles".'),
+        ("We live in Cardiff.", "The new place is 2.1 km from his school."),
     ],
 )
 def test_what_is_still_so_stays_known(known: str, said: str) -> None:
@@ -76,3 +94,23 @@ def test_what_stands_in_another_clause_of_a_long_statement_keeps_its_value() -> 
     long = "I've got Almere 189, Zwolle 79, club 38 x 4 (nov-feb), helmet 149, new running shoes."
     said = "I should land less on the forefoot, and get new shoes with 10 mm drop instead of 4."
     assert long in known_after(long, said)
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ("I have a gym membership.", "The gym is over."),
+        ("I play padel on Fridays.", "Padel is over."),
+        ("I do tennis training twice a week.", "I quit tennis."),
+        ("We have a caravan parked in Whitby.", "The caravan is gone."),
+        ("My insurance is $420.", "My insurance is $465 instead of 420."),
+    ],
+)
+def test_what_is_about_the_ended_thing_ends_with_it(known: str, said: str) -> None:
+    assert known not in known_after(known, said)
+
+
+def test_a_repetition_that_says_less_hides_nothing() -> None:
+    said = "I'm 24 and never learned to swim."
+    assert known_after(said, "And I'm 24.") == [said]
+    assert known_after(said, "I'm 25.") != [said]

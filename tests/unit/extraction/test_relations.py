@@ -38,7 +38,7 @@ def graph(service: ExtractionService) -> Graph:
 def edges(service: ExtractionService) -> list[tuple[str, str, str]]:
     now = graph(service)
     return sorted(
-        (now.nodes[each.start].name, each.type, now.nodes[each.end].name) for each in now.edges
+        (now.nodes[edge.start].name, edge.type, now.nodes[edge.end].name) for edge in now.edges
     )
 
 
@@ -104,7 +104,7 @@ def test_what_a_caller_stored_keeps_its_properties_and_is_meant_by_its_name() ->
     service.memories_app.graph.put_entities(SARAH, [given])
     service.extractor.finds = lambda _: [found("I work at ACME", replace(AT_ACME, end="ACME"))]
     service.drain()
-    assert [(each.id, each.properties) for each in graph(service).entities.values()] == [
+    assert [(entity.id, entity.properties) for entity in graph(service).entities.values()] == [
         ("acme-ag", {"employees": 120})
     ]
     assert edges(service) == [("sarah", "WORKS_AT", "Acme")]
@@ -208,7 +208,7 @@ def at_home(
 def says(service: ExtractionService, text: str, *findings: Finding) -> None:
     service.say(text)
     service.extractor.finds = lambda chunk: [
-        replace(each, seqs=(chunk.messages[-1].seq,)) for each in findings
+        replace(finding, seqs=(chunk.messages[-1].seq,)) for finding in findings
     ]
     service.handle_to_the_end(service.ask())
 
@@ -228,7 +228,9 @@ def residence(service: ExtractionService) -> str | None:
 def hamburg(service: ExtractionService) -> Relationship:
     now = graph(service)
     (found,) = (
-        each for each in now.relationships.values() if now.entities[each.end].name == "Hamburg"
+        relationship
+        for relationship in now.relationships.values()
+        if now.entities[relationship.end].name == "Hamburg"
     )
     return found
 
@@ -264,7 +266,7 @@ def test_a_reverted_memory_ends_what_was_drawn_from_the_one_that_it_replaces() -
     save(service, "Lives in Bremen")
     service.time.advance(60)
     says(service, "I live in Hamburg.", home("I live in Hamburg", IN_HAMBURG))
-    older = next(each.id for each in service.records() if each.content == "Lives in Bremen")
+    older = next(record.id for record in service.records() if record.content == "Lives in Bremen")
     service.time.advance(60)
     service.memories_app.manage_memories.revert(SARAH, older)
     assert (residence(service), edges(service)) == ("Lives in Bremen", [])
@@ -312,7 +314,7 @@ def test_a_deleted_fact_takes_along_what_was_drawn_from_it_alone() -> None:
     service.memories_app.manage_memories.delete(SARAH, service.records()[0].id)
     assert (residence(service), edges(service)) == (None, [])
     assert graph(service).relationships == {}
-    assert "Hamburg" not in {each.name for each in graph(service).entities.values()}
+    assert "Hamburg" not in {entity.name for entity in graph(service).entities.values()}
 
 
 def test_an_older_version_that_is_deleted_ends_nothing() -> None:
@@ -375,7 +377,7 @@ def test_the_type_of_a_name_is_asked_before_the_name_alone() -> None:
     service.memories_app.graph.put_entities(SARAH, given)
     service.extractor.finds = lambda _: [found("I work at Acme", AT_ACME)]
     service.drain()
-    assert [each.end for each in graph(service).edges] == ["acme-ag"]
+    assert [edge.end for edge in graph(service).edges] == ["acme-ag"]
     assert len(graph(service).entities) == 2
 
 
@@ -385,9 +387,9 @@ def test_a_caller_s_own_id_for_what_was_extracted_is_the_same_entity() -> None:
     service.extractor.finds = lambda _: [found("I know Tom", knows)]
     service.drain()
     service.memories_app.graph.put_entities(SARAH, [Entity("tom-1", "Person", "tom", {"age": 7})])
-    assert [(each.end, each.type) for each in graph(service).edges] == [("tom-1", "KNOWS")]
+    assert [(edge.end, edge.type) for edge in graph(service).edges] == [("tom-1", "KNOWS")]
     service.time.advance(60)
     says(service, "I know Tom well.", found("I know Tom", knows))
-    assert [each.end for each in graph(service).relationships.values()] == ["tom-1"], (
-        "it is not stored twice"
-    )
+    assert [relationship.end for relationship in graph(service).relationships.values()] == [
+        "tom-1"
+    ], "it is not stored twice"

@@ -73,9 +73,9 @@ def forget() -> None:
     """Forget what was remembered of texts."""
     for name, module in list(sys.modules.items()):
         if name.startswith("palimpsest."):
-            for each in vars(module).values():
-                if hasattr(each, "cache_parameters") and each.cache_parameters()["maxsize"]:
-                    each.cache_clear()
+            for member in vars(module).values():
+                if hasattr(member, "cache_parameters") and member.cache_parameters()["maxsize"]:
+                    member.cache_clear()
 
 
 def test_of_all_labelled_texts_the_same_is_extracted() -> None:

@@ -41,21 +41,24 @@ class Kept:
         self.engine = LadybugGraphs()
 
     def put(self, *things: Entity | Relationship, scope: UserScope = SARAH) -> None:
-        for one in things:
-            if isinstance(one, Entity):
-                self.manage.put_entities(scope, [one])
+        for thing in things:
+            if isinstance(thing, Entity):
+                self.manage.put_entities(scope, [thing])
             else:
-                self.manage.put_relationships(scope, [one])
+                self.manage.put_relationships(scope, [thing])
 
     def entities(
         self, *, after: str | None = None, most: int | None = None, **which: Any
     ) -> list[str]:
         return [
-            one.id for one in self.graphs.entities(SARAH, Which(**which), after=after, most=most)
+            entity.id
+            for entity in self.graphs.entities(SARAH, Which(**which), after=after, most=most)
         ]
 
     def relationships(self, **which: Any) -> list[str]:
-        return [one.id for one in self.graphs.relationships(SARAH, Which(**which))]
+        return [
+            relationship.id for relationship in self.graphs.relationships(SARAH, Which(**which))
+        ]
 
     def around(
         self, name: str, *, scope: UserScope = SARAH, most: int = 100, **how: Any
@@ -198,7 +201,7 @@ def test_no_list_and_no_step_reaches_another_users_graph(kept: Kept) -> None:
     chain(kept)
     kept.put(Entity("acme", "Company", "Acme"), edge("david", "WORKS_AT", "acme"), scope=DAVID)
     assert kept.around("david", scope=DAVID, depth=4) == [("acme", 1)]
-    assert [one.id for one in kept.graphs.entities(DAVID)] == ["acme"]
+    assert [entity.id for entity in kept.graphs.entities(DAVID)] == ["acme"]
     with pytest.raises(NotFound):
         kept.around("berlin", scope=DAVID)
     assert len(kept.graphs.relationships(DAVID)) == 1

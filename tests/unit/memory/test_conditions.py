@@ -154,7 +154,7 @@ def test_a_job_holds_no_text_of_a_condition_and_two_users_have_no_digest_in_comm
     for text in ("employer", "salary", "team", "red", "blue"):
         assert text not in repr(mine)
     parts = [
-        {part for one in each.conditions for part in one.split(":") if len(part) == 32}
+        {part for condition in each.conditions for part in condition.split(":") if len(part) == 32}
         for each in (mine, theirs)
     ]
     assert parts[0].isdisjoint(parts[1])

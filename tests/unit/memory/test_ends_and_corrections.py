@@ -283,3 +283,29 @@ def test_reading_is_fast_whatever_the_text() -> None:
     for text in ("not " * 75, "a, " * 100, "no " * 100, "I " * 150, "*" * 300, "sorry, " * 42):
         ends_of(text), correction_of(text), slot_of(text), leans(text), put_right(text)
     assert (datetime.now().astimezone() - begun).total_seconds() < 5
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("I live in Ghent, no, in Antwerp, by the river.", "I live in Antwerp, by the river."),
+        (
+            "I have 15 left in the freezer-no, the cold room, same shelf.",
+            "I have 15 left in the cold room, same shelf.",
+        ),
+        (
+            "I've three brothers and, hm, well, actually five if you count Tim.",
+            "I've five brothers if you count Tim.",
+        ),
+        ("Ich ziehe am 3., quatsch, am 5. Mai um.", "Ich ziehe am 5. Mai um."),
+        ("Il est né en mars, euh non, en juin 2020.", "Il est né en juin 2020."),
+        (
+            "I play the oboe, I say oboe but I mean flute, in a band.",
+            "I play the flute, in a band.",
+        ),
+        ("I live in Ghent, no, really, in the middle of it.", None),
+        ("I like it here, no, honestly, I do.", None),
+    ],
+)
+def test_a_sentence_that_begins_again_says_what_it_says_last(said: str, meant: str | None) -> None:
+    assert put_right(said) == (meant or said)

@@ -266,7 +266,7 @@ class RememberedConversation(Conversation):
             names = {
                 each: said for each, said in self.entities[user].items() if listed[each] == each
             }
-            assert {each.id: each.name for each in graph.entities.values()} == names
+            assert {entity.id: entity.name for entity in graph.entities.values()} == names
             edges = sorted((listed[start], listed[end]) for start, end in self.edges[user].values())
             for found in (graph.edges, [*graph.relationships.values()]):
                 assert sorted((each.start, each.end) for each in found) == edges

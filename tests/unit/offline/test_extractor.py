@@ -513,14 +513,14 @@ def test_an_age_is_a_topic_and_whose_it_is_another_memory(
 def test_what_users_say_of_themselves_needs_neither_names_nor_numbers_to_be_remembered(
     unit: list[str],
 ) -> None:
-    for said in sentences("".join(unit)):
-        bag = words(said)
-        if salience.is_own(said) and not (
-            salience.is_noisy(said) or is_question(said) or is_filler(said, bag)
+    for sentence in sentences("".join(unit)):
+        bag = words(sentence)
+        if salience.is_own(sentence) and not (
+            salience.is_noisy(sentence) or is_question(sentence) or is_filler(sentence, bag)
         ):
-            who = salience.tells_who(said, speaker=salience.USER)
+            who = salience.tells_who(sentence, speaker=salience.USER)
             worth = salience.worth(
-                said, speaker=salience.USER, bag=bag, topic=frozenset(), who=who, asks=False
+                sentence, speaker=salience.USER, bag=bag, topic=frozenset(), who=who, asks=False
             )
             assert worth >= WORTH_REMEMBERING
 

@@ -42,8 +42,8 @@ def anew(service: Service) -> Profile:
         after = page.after
         if after is None:
             break
-    pointers = {each.record for each in service.memories.topics(SARAH, prefix="")}
-    current = [each for each in records if each.topic_key is None or each.id in pointers]
+    pointers = {topic.record for topic in service.memories.topics(SARAH, prefix="")}
+    current = [record for record in records if record.topic_key is None or record.id in pointers]
     now = milliseconds(service.clock.now())
     return profile_of(current, user="sarah", now=now, count=tokens)
 

@@ -231,8 +231,8 @@ def test_a_profile_of_a_user_with_very_many_memories_reads_a_bounded_part_of_the
     call.save(fact("My name is Sarah.", "name"), fact("I'm allergic to nuts.", "allergy_nuts"))
     for start in range(0, 3_000, 30):
         numbers = range(start, start + 30)
-        call.save(*(fact(f"The box {each} is blue.", f"box_{each:04d}") for each in numbers))
-        call.save(*(fact(f"I have box {each}.") for each in numbers))
+        call.save(*(fact(f"The box {number} is blue.", f"box_{number:04d}") for number in numbers))
+        call.save(*(fact(f"I have box {number}.") for number in numbers))
     calls, items = reading(service)
     assert 5 < calls <= 20
     assert 1_000 < items <= 2_500
@@ -247,7 +247,7 @@ def test_a_known_topic_is_found_behind_more_topics_than_are_looked_at(
     call.save(fact("I live in Hamburg.", "residence"))
     for start in range(0, 1_200, 30):
         numbers = range(start, start + 30)
-        call.save(*(fact(f"The box {each} is blue.", f"box_{each:04d}") for each in numbers))
+        call.save(*(fact(f"The box {number} is blue.", f"box_{number:04d}") for number in numbers))
     assert shown(call("GET", PROFILE))["who"] == ["I live in Hamburg."]
 
 
@@ -255,8 +255,8 @@ def test_a_large_graph_hides_no_topic(service: Service, call: Client) -> None:
     graph = "/v1/users/sarah/graph"
     for start in range(0, 600, 30):
         entities = [
-            {"id": f"e{each}", "type": "Box", "name": f"Box {each}"}
-            for each in range(start, start + 30)
+            {"id": f"e{number}", "type": "Box", "name": f"Box {number}"}
+            for number in range(start, start + 30)
         ]
         assert call("POST", f"{graph}/entities", {"entities": entities}).status == 201
     call.save(fact("I have a yacht.", "yacht"))

@@ -104,7 +104,8 @@ def test_a_topics_current_record_stays_above_what_was_said_before_it(
     service.keep("I drive a blue car to work.", topic="car", valid_from=service.now)
     service.index_all()
     every = {
-        one.content: one for one in service.recall("Which work car do I drive?", k=20).memories
+        memory.content: memory
+        for memory in service.recall("Which work car do I drive?", k=20).memories
     }
     old, new, current = every[OLD], every[NEW], every["I drive a blue car to work."]
     query = analysed("Which work car do I drive?", user="sarah", now=service.time.now())

@@ -117,8 +117,8 @@ def test_tasks_are_found_and_those_of_ended_sessions_come_last(service: RecallSe
     assert {best.type, *(one.type for one in rest)} == {"task", "event"}
     service.change_head(status="ended")
     assert [
-        one.type
-        for one in service.recall("Is the flight to book?", where=only("task", "event")).memories
+        memory.type
+        for memory in service.recall("Is the flight to book?", where=only("task", "event")).memories
     ] == ["event", "task"]
 
 
@@ -137,7 +137,7 @@ def test_a_task_of_an_ended_session_is_found_in_its_own_words(service: RecallSer
         "Which slides did I have to send to Priya?",
         "send the slides to Priya before Thursday",
     ):
-        assert "task" in [one.type for one in service.recall(question).memories], question
+        assert "task" in [memory.type for memory in service.recall(question).memories], question
 
 
 def test_a_time_in_the_question_brings_what_was_said_then(service: RecallService) -> None:
@@ -404,11 +404,11 @@ def test_of_corrections_that_arrive_in_any_order_only_the_last_one_said_is_told(
         )
     for _ in range(2):  # before it is indexed, and after
         records = [
-            one
-            for one in service.recall("When is the party in March?", k=9).memories
-            if one.type == "fact"
+            memory
+            for memory in service.recall("When is the party in March?", k=9).memories
+            if memory.type == "fact"
         ]
-        assert [one.content for one in records] == ["the party is on March 17"]
+        assert [record.content for record in records] == ["the party is on March 17"]
         service.index_all()
 
 
@@ -430,7 +430,9 @@ def test_a_value_that_returned_is_not_outdated(service: RecallService) -> None:
         service.keep(content, topic="milk", messages=[messages[number]])
     service.index_all()
     outdated = {
-        one.content for one in service.recall("Which milk?", k=9).memories if one.outdated_by
+        memory.content
+        for memory in service.recall("Which milk?", k=9).memories
+        if memory.outdated_by
     }
     assert outdated == {"Whole milk now"}
 
@@ -607,7 +609,7 @@ def test_small_talk_never_fills_up_what_fits(service: RecallService) -> None:
     service.say("hi", "My dog is called Rex", "Noted.", role=("user", "user", "assistant"))
     service.index_all()
     recalled = service.recall("What is my dog called?", k=50, answer=True)
-    assert [one.content for one in recalled.memories] == ["My dog is called Rex"]
+    assert [memory.content for memory in recalled.memories] == ["My dog is called Rex"]
     assert recalled.answer == "Sarah, 2026-01-01: My dog is called Rex"
     assert service.recall("What is my car worth?", k=50, answer=True).answer == ""
 
@@ -680,7 +682,7 @@ def test_without_vectors_it_says_so_and_goes_on(service: RecallService) -> None:
     service.index_all()
     service.embedder.failure = ModelUnavailable("busy")
     recalled = service.recall("green tea")
-    assert [one.content for one in recalled.memories] == ["likes green tea"]
+    assert [memory.content for memory in recalled.memories] == ["likes green tea"]
     assert recalled.degraded == ("vector",)
 
 
@@ -741,7 +743,7 @@ def test_a_slow_search_engine_is_not_waited_for(
     monkeypatch.setattr(recall_search, "SEARCH_SECONDS", 0.2)
     recalled = service.recall("green tea")
     answered.set()
-    assert [one.content for one in recalled.memories] == ["likes green tea"]
+    assert [memory.content for memory in recalled.memories] == ["likes green tea"]
     assert "search" in recalled.degraded
 
 

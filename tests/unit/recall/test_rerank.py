@@ -123,7 +123,7 @@ def test_one_that_fails_or_is_slow_leaves_the_fused_order_in_time(
     begun = time.monotonic()
     recalled = service.recall("green tea", reranker=Rating(**failing))
     assert time.monotonic() - begun < LONG
-    assert [one.content for one in recalled.memories] == fused
+    assert [memory.content for memory in recalled.memories] == fused
     assert recalled.degraded == ("reranker",)
 
 
@@ -136,7 +136,7 @@ def test_what_it_did_not_reach_keeps_its_order(
     fused = service.found("green tea", k=FIRST)
     slow = Rating(lambda text: int(text.rpartition(" ")[2]), seconds=0.2)
     recalled = service.recall("green tea", k=FIRST, reranker=slow, explain=True)
-    found = [one.content for one in recalled.memories]
+    found = [memory.content for memory in recalled.memories]
     read = sum("read" in one["signals"] for one in (recalled.trace or {})["ranking"])
     assert 1 <= read < FIRST
     unread = fused[read:]

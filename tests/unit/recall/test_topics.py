@@ -58,7 +58,7 @@ def test_the_record_of_a_topic_that_is_meant_is_found(
     record = service.keep("Logistics", topic="team")
     service.index_all()
     memories = service.recall("Where does she belong?").memories
-    found = {one.id: one.candidate.scores for one in memories}
+    found = {memory.id: memory.candidate.scores for memory in memories}
     assert ("topic_key" in found.get(record.id, {})) == is_found
 
 
@@ -71,4 +71,4 @@ def test_a_question_finds_a_fact_in_another_language_by_its_topic(
     service = RecallService(tmp_path)
     record = service.keep("Ich bin nach Altona gezogen", topic="residence")
     service.index_all()
-    assert [one.id for one in service.recall(question).memories] == [record.id]
+    assert [memory.id for memory in service.recall(question).memories] == [record.id]

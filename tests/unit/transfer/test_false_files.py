@@ -302,7 +302,7 @@ def test_a_memory_whose_time_is_over_is_counted_as_expired_and_not_as_restored(
         "expired": 1,
     }
     assert [
-        each["content"] for each in other("GET", "/v1/users/sarah/memories").json["memories"]
+        memory["content"] for memory in other("GET", "/v1/users/sarah/memories").json["memories"]
     ] == ["Likes tea."]
     other("PUT", "/v1/settings", {"memory_days": 30})
     third = service.client(tenant="third")
@@ -331,7 +331,7 @@ def test_messages_that_no_extraction_had_come_to_are_extracted_after_an_import(
     other("POST", "/v1/sessions/s/extract", {})
     service.drain()
     assert [
-        each["content"] for each in other("GET", "/v1/users/sarah/memories").json["memories"]
+        memory["content"] for memory in other("GET", "/v1/users/sarah/memories").json["memories"]
     ] == ["likes tea"]
 
 

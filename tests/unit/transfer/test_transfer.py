@@ -159,11 +159,11 @@ def _shown(call: Client) -> list[Any]:
     ]
     memories = call("GET", "/v1/users/sarah/memories").json["memories"]
     versions = [
-        call("GET", f"/v1/users/sarah/memories/{each['id']}/history").json for each in memories
+        call("GET", f"/v1/users/sarah/memories/{memory['id']}/history").json for memory in memories
     ]
     return [
         *(call("GET", path).json for path in paths),
-        [_plain(one) for one in memories],
+        [_plain(memory) for memory in memories],
         versions,
     ]
 

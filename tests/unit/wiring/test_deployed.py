@@ -43,9 +43,9 @@ def deployed(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Service, Service
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(OneTable, "warm", lambda _: None)  # no table is reached
     made = [
-        each
+        member
         for module in (models, search, stores, deployed_parts)
-        for each in vars(module).values()
+        for member in vars(module).values()
     ]
     caches = [each for each in made if hasattr(each, "cache_clear")]
     for cached in caches:

@@ -37,7 +37,9 @@ def blocks(made: Remembered, resembles: Any = None) -> BlockReader:
 
 def test_each_block_that_is_configured_brings_what_it_has() -> None:
     reading = blocks(service()).begin(conversation(**ALL), newest="Hello", asks=True)
-    found = {each.block: [item.text for item in each.items] for each in reading.results("ignored")}
+    found = {
+        result.block: [item.text for item in result.items] for result in reading.results("ignored")
+    }
     assert found == {"static": ["A policy"], "extractive": ["Likes tea"], "vector": ["said"] * 2}
     assert reading.failures == {}
 
@@ -47,14 +49,14 @@ def test_only_what_is_configured_is_read() -> None:
     reading = blocks(made).begin(
         conversation(blocks=[{"type": "static"}]), newest="Hello", asks=True
     )
-    assert [each.block for each in reading.results(None)] == ["static"]
+    assert [result.block for result in reading.results(None)] == ["static"]
     assert made.memories.calls == {}
 
 
 def test_without_a_message_only_tables_are_asked() -> None:
     resembles = Resembles()
     reading = blocks(service(), resembles).begin(conversation(**ALL), newest=None, asks=False)
-    assert [each.block for each in reading.results("the newest of the user")] == [
+    assert [result.block for result in reading.results("the newest of the user")] == [
         "static",
         "extractive",
     ]
@@ -92,7 +94,7 @@ def blocks_of(memory: dict[str, Any]) -> list[str]:
 
 def test_a_block_that_is_not_there_counts_as_one_that_failed() -> None:
     reading = BlockReader().begin(conversation(**ALL), newest="Hello", asks=True)
-    assert [each.degraded for each in reading.results(None)] == [
+    assert [result.degraded for result in reading.results(None)] == [
         ("static",),
         ("extractive",),
         ("vector",),
@@ -103,7 +105,7 @@ def test_a_block_that_nobody_named_and_nobody_can_read_here_is_left_out() -> Non
     reading = BlockReader(static=StaticMemory(service().facts)).begin(
         conversation(), newest="Hello", asks=True
     )
-    assert [(each.block, each.degraded) for each in reading.results(None)] == [("static", ())]
+    assert [(result.block, result.degraded) for result in reading.results(None)] == [("static", ())]
 
 
 def test_a_block_that_does_not_answer_is_not_waited_for_longer_than_that(
@@ -150,4 +152,4 @@ def test_the_blocks_are_read_at_the_same_time() -> None:
     made = service()
     made.facts, made.memories = Meets(made.facts), Meets(made.memories)
     reading = blocks(made, meets).begin(conversation(**ALL), newest="Hello", asks=True)
-    assert [each.degraded for each in reading.results(None)] == [(), (), ()]
+    assert [result.degraded for result in reading.results(None)] == [(), (), ()]

@@ -169,7 +169,7 @@ def test_what_is_left_over_the_trigger_is_the_next_flush() -> None:
     service.drain()
     head = service.head()
     assert head.tokens < 300
-    assert [each.method for each in service.compactions()] == ["flush", "flush"]
+    assert [compaction.method for compaction in service.compactions()] == ["flush", "flush"]
 
 
 @pytest.mark.parametrize("part", ["extractive", "vector"])
@@ -297,8 +297,14 @@ def outcome(dies_at: int | None) -> tuple[Any, ...]:
         delivered += 1
     head = service.head()
     made = [
-        (each.first, each.last, each.method, each.tokens_before, each.tokens_after)
-        for each in service.compactions()
+        (
+            compaction.first,
+            compaction.last,
+            compaction.method,
+            compaction.tokens_before,
+            compaction.tokens_after,
+        )
+        for compaction in service.compactions()
     ]
     return (
         (head.window_start, head.window_tokens, head.window_messages, head.job, head.compaction),

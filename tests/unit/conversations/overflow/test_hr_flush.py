@@ -45,7 +45,7 @@ def test_after_the_flush_the_context_holds_the_recent_turns_and_memory_what_was_
     service = after_the_talk(tmp_path)
     head = service.head()
     assert head.window_start > 3
-    assert {each.method for each in service.compactions()} == {"flush"}
+    assert {compaction.method for compaction in service.compactions()} == {"flush"}
     context = service.context("So, am I eligible?")
     first, *between, recalled, _ = [str(chat["content"]) for chat in context.fitted.messages]
     said = between

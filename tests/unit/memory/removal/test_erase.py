@@ -36,7 +36,7 @@ class Erasing(ConversationService):
         self.remembering, self.erasing = self.memories_app.remember, self.memories_app.erase
 
     def remember(self, *facts: str) -> None:
-        self.remembering(SARAH, [Statement("fact", each) for each in facts])
+        self.remembering(SARAH, [Statement("fact", fact) for fact in facts])
 
     def extract(self, session: str) -> None:
         assert self.app.extract is not None

@@ -59,8 +59,8 @@ class Retaining(MemoryService):
     def lifetimes(self) -> list[int | None]:
         """In days after each record was written or confirmed."""
         return [
-            None if each.expires_at is None else _age(each, each.expires_at)
-            for each in self.records()
+            None if record.expires_at is None else _age(record, record.expires_at)
+            for record in self.records()
         ]
 
 
@@ -133,7 +133,7 @@ def test_a_memory_counts_from_when_it_was_last_confirmed_also_where_it_was_kept_
     service.keep(memories=10)
     service.drain()
     assert service.current() == ["buy milk", "works in Rome"]
-    assert {each.content: each.expires_at is None for each in service.records()}["buy milk"]
+    assert {record.content: record.expires_at is None for record in service.records()}["buy milk"]
 
 
 def test_settings_without_other_days_begin_nothing(service: Retaining) -> None:

@@ -29,7 +29,7 @@ from palimpsest.memory.meaning.frames import (
     move_of,
     moved,
 )
-from palimpsest.memory.meaning.reading import naming
+from palimpsest.memory.meaning.reading import is_meant_by, naming
 from palimpsest.memory.meaning.slots import MOST_NAMED, says_the_same_of, singular, slot_of
 from palimpsest.memory.names import unlabelled
 from palimpsest.memory.record import GRAPH, Order, Record, record_id
@@ -134,7 +134,9 @@ def _related(finding: Finding, statement: Statement, rank: int, state: _Known) -
 
 
 def _is_not_yet(relation: Related, finding: Finding, statement: Statement, record: Record) -> bool:
-    """Return whether the statement is about a later change of what holds until that day."""
+    """Return whether the statement announces a change on a later day. The record holds until
+    then.
+    """
     lasts = relation.kind == "ends" or changes_on_a_day(record.topic_key or "")
     return lasts and is_to_come(finding.content, at=_day(statement))
 
@@ -197,6 +199,8 @@ def _in_known_words(statement: Statement, state: _Known) -> Statement:
     """
     if statement.type == "fact" and (statement.topic or "").startswith(ALLERGY):
         return _of_known_allergy(statement, state)
+    if statement.type == "fact" and statement.topic is not None:
+        return _of_known_value(statement, state)
     if statement.type != "fact" or statement.topic is not None:
         return statement
     if not 0 < len(naming(statement.content)) <= MOST_NAMED:
@@ -216,6 +220,28 @@ def _in_known_words(statement: Statement, state: _Known) -> Statement:
     if known is None:
         return statement
     return replace(statement, content=known.content, version_of=known.topic_key)
+
+
+def _of_known_value(statement: Statement, state: _Known) -> Statement:
+    """Return a statement that gives its topic the same value as before, and says no more than the
+    known statement does, in the words of that one. Otherwise "I'm 24" would hide the rest of "I'm
+    24 and never learned to swim".
+    """
+    known = next((one for one in state.records if one.topic_key == statement.topic_key), None)
+    if known is None or differ_in_value(known.content, statement.content):
+        return statement
+    if ends_of(statement.content) or not _has_the_value_of(statement, known):
+        return statement
+    ours, theirs = naming(statement.content), naming(known.content)
+    says_less = len(ours) < len(theirs) and all(is_meant_by(word, theirs) for word in ours)
+    return replace(statement, content=known.content) if says_less else statement
+
+
+def _has_the_value_of(statement: Statement, known: Record) -> bool:
+    ours, theirs = slot_of(statement.content), slot_of(known.content)
+    if ours is None or theirs is None:
+        return ours is theirs
+    return ours.topic == theirs.topic and theirs.value[: len(ours.value)] == ours.value
 
 
 def _of_known_allergy(statement: Statement, state: _Known) -> Statement:

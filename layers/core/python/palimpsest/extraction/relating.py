@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from palimpsest.memory.meaning.ends import ends_of
 from palimpsest.memory.meaning.frames import differ_in_value
-from palimpsest.memory.meaning.reading import is_meant_by, naming
+from palimpsest.memory.meaning.reading import fields_of, is_meant_by, naming
 from palimpsest.memory.meaning.relation import Likely, learned
 from palimpsest.memory.meaning.signs import Said
 from palimpsest.memory.meaning.slots import is_of_one_slot
@@ -62,7 +62,7 @@ def related(
         is_plain = states and not differ_in_value(new.content, known[place].content)
         least = marks.changes if is_plain else marks.clearly
         changed = _changed(likely, new.content)
-        if may_change and changed >= least:
+        if may_change and changed >= least and _is_linked(new, known[place]):
             concerns.append((changed, Related(_kind(likely), place)))
         if may_repeat and likely.repeats >= marks.repeats and _may_be_one(new, known[place]):
             concerns.append((likely.repeats, Related("repeats", place)))
@@ -95,6 +95,15 @@ def _has_another_word(ours: Sequence[str], theirs: Sequence[str]) -> bool:
         return False
     others = [pair for pair in zip(ours, theirs, strict=True) if pair[0] != pair[1]]
     return len(others) == 1 and not is_meant_by(others[0][0], others[0][1:])
+
+
+def _is_linked(new: Statement, known: Record) -> bool:
+    """Return whether two statements share a word, a field of life or a topic. Statements that share
+    nothing are about different things, however much the new one sounds like a change.
+    """
+    if _is_near(naming(new.content), known) or is_of_one_slot(new.content, known.content):
+        return True
+    return not fields_of(new.content).isdisjoint(fields_of(known.content))
 
 
 def _changed(likely: Likely, content: str) -> float:

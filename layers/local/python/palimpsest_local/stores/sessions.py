@@ -109,7 +109,9 @@ class LocalSessions:
 
     def _part(self, scope: SessionScope, seqs: Collection[int]) -> PartOfSession:
         messages = self.messages_at(scope, sorted(seqs))
-        return PartOfSession(self._partition(scope).head, {each.seq: each for each in messages})
+        return PartOfSession(
+            self._partition(scope).head, {message.seq: message for message in messages}
+        )
 
     def compaction(self, scope: SessionScope, last: int) -> Compaction | None:
         with self.state.lock:

@@ -27,6 +27,7 @@ from palimpsest.text.word_files import entries
 
 MOST_WORDS = 4  # of a value that is corrected
 MOST_TAILED = 8  # words of a statement whose last words are corrected
+MOST_AGAIN = 6  # words of a phrase that is begun again
 FEW_WORDS = 3  # of a correction that only a word such as "sorry" marks
 ALIKE, CLEARLY_ALIKE = 0.7, 0.8  # how alike two spellings of one word must be
 LEAST_WORD = 4  # letters of a word that can be misspelled
@@ -503,8 +504,90 @@ def put_right(sentence: str) -> str:
     """
     if not may_correct(sentence) or not _MARKED.search(sentence, 0, len(sentence) - 1):
         return sentence
+    right = _begun_again(sentence) or _without_slip(sentence)
+    if right is not None:
+        return right
     for before, correction in inline(sentence):
         after = corrected(before, correction)
         if after is not None:
             return after if after[-1:] in ".!?" else after + "."
     return sentence
+
+
+@cache
+def _interruption() -> re.Pattern[str]:
+    """Return a pattern for the words that interrupt a sentence in order to correct it, between
+    marks.
+    """
+    return compiled(
+        r"(?:\s(?:{hesitations}))?\s*(?:[,;(–—-]+|\.\.+|…)\s*(?:(?:{hesitations})[,.\s]+)*"
+        r"(?:{signals})(?:[,;:.)–—-]+\s*|\s+(?={number}))(?=(?P<again>\S+))"
+    )
+
+
+def _begun_again(sentence: str) -> str | None:
+    """Return a sentence whose speaker interrupts a phrase and begins it again, without the first
+    beginning: "I live in Kiel, no, in Bremen, by the river". The new phrase begins with the same
+    word, or it is a number in place of a number.
+    """
+    for stop in _interruption().finditer(sentence):
+        before, rest = sentence[: stop.start()].rstrip(), sentence[stop.end() :]
+        old = list(_TOKEN.finditer(before))[-MOST_AGAIN:]
+        new = [token[0] for token in _TOKEN.finditer(rest)][:MOST_AGAIN]
+        place = _place_of_beginning(old, new) if new else None
+        if place is not None:
+            return f"{before[:place]}{rest}"
+        number = _place_of_number(old, rest) if new else None
+        if number is not None:
+            start, end = number
+            return f"{before[:start]}{new[0]}{before[end:]}{rest[len(new[0]) :]}"
+    return None
+
+
+def _place_of_beginning(old: list[re.Match[str]], new: list[str]) -> int | None:
+    """Return where the phrase that is begun again begins. The first words that differ must have the
+    same form.
+    """
+    for number in reversed(range(len(old))):
+        if old[number][0].casefold() != new[0].casefold():
+            continue
+        pairs = [
+            (token[0], word)
+            for token, word in zip(old[number:], new, strict=False)
+            if token[0].casefold() != word.casefold()
+        ]
+        if pairs and form_of(pairs[0][0]) == form_of(pairs[0][1]) != "":
+            return old[number].start()
+    return None
+
+
+def _place_of_number(old: list[re.Match[str]], rest: str) -> tuple[int, int] | None:
+    """Return the place of the number that the first word of the rest corrects. That word must stand
+    alone: "three sisters, well, actually four, if you count Bea".
+    """
+    value = _number_alone().match(rest)
+    if value is None:
+        return None
+    places = [token.span() for token in old if number_or_day().match(token[0])]
+    return places[-1] if places else None
+
+
+@cache
+def _number_alone() -> re.Pattern[str]:
+    return compiled(r"{number}(?=[,;.!?)]|$| (?:{joining}|if|wenn|si)\b)")
+
+
+@cache
+def _slip() -> re.Pattern[str]:
+    return compiled(r"(?:[,;(–—-]+\s*(?:(?:{hesitations})[,\s]+)*)?{slip}")
+
+
+def _without_slip(sentence: str) -> str | None:
+    """Return a sentence whose speaker says that one word was meant as another, with the other."""
+    slip = _slip().search(sentence)
+    place = _place_of(sentence[: slip.start()], slip["old"].strip()) if slip else None
+    if slip is None or place is None:
+        return None
+    start, end = place
+    before = sentence[:start] + slip["new"].strip() + sentence[end : slip.start()]
+    return before + sentence[slip.end() :]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Final
 
+from palimpsest.memory.meaning.beside import is_only_beside
 from palimpsest.memory.meaning.reading import (
     PACKAGE,
     candidates,
@@ -49,6 +50,8 @@ PLAINLY = 0.6  # of a record's words, where a denial says nothing of a change
 USER: Final = frozenset({"", "user"})
 OF_WHOLE: Final = frozenset({"died", "thing", "denial"})
 """Kinds of ends that may concern people and things other than the user."""
+OF_THE_THING: Final = frozenset({"thing", "activity", "left"})
+"""Kinds of ends after which statements that only name the ended thing stay true."""
 TOPICS: Final = {
     "job": ("employer", "department"),
     "partner": ("partner",),
@@ -146,28 +149,43 @@ def ends_of(sentence: str) -> tuple[End, ...]:
     """Return the ends that a sentence states. A sentence that supposes, plans or asks
     states none.
     """
-    numbers = candidates("ends", spoken(sentence) if "user" in sentence else sentence)
-    if sentence.count(" ") > MOST_PLAIN:
-        numbers = [number for number in numbers if _cues()[number].kind != "plain"]
-    if not numbers or sentence.count(" ") > MOST_BLANKS:
-        return ()
-    if not _has_any_needed(numbers, sentence) or is_question(sentence):
+    numbers = _cues_that_may_match(sentence)
+    if not numbers or is_question(sentence):
         return ()
     in_own_voice = spoken(sentence)
     if not is_rewritten(in_own_voice):
-        numbers = [number for number in numbers if _has_needed(number, lowered(in_own_voice))]
-        if not numbers:
-            return ()
+        lower = lowered(in_own_voice)
+        numbers = [number for number in numbers if _has_needed(number, lower)]
+    ends = _ends_by_clause(in_own_voice, numbers) if numbers else []
+    return () if ends and is_unreal(in_own_voice) else tuple(ends)
+
+
+def _cues_that_may_match(sentence: str) -> Sequence[int]:
+    """Return the cues that the words of a sentence allow. A long sentence states nothing by a plain
+    denial, and a very long one nothing at all.
+    """
+    blanks = sentence.count(" ")
+    if blanks > MOST_BLANKS:
+        return ()
+    numbers = candidates("ends", spoken(sentence) if "user" in sentence else sentence)
+    if blanks > MOST_PLAIN:
+        numbers = [number for number in numbers if _cues()[number].kind != "plain"]
+    return numbers if _has_any_needed(numbers, sentence) else ()
+
+
+def _ends_by_clause(sentence: str, numbers: Sequence[int]) -> list[End]:
+    """Return the ends that the clauses of a sentence state. A short sentence is also read as a
+    whole, because a comma may separate a verb from its thing.
+    """
     ends: list[End] = []
     before = ""
-    parts = clauses(in_own_voice)
-    whole = [in_own_voice] if in_own_voice.count(" ") < SHORT and "," in in_own_voice else []
-    for clause in dict.fromkeys((*parts, *whole)):
-        likely = _likely(clause, in_own_voice, numbers)
+    is_read_whole = "," in sentence and sentence.count(" ") < SHORT
+    for clause in dict.fromkeys((*clauses(sentence), *([sentence] if is_read_whole else ()))):
+        likely = _likely(clause, sentence, numbers)
         if likely and not _never(clause):
             ends += _ends_of(spoken(clause), before, likely)
-        before = clause if _has_pronoun(in_own_voice) else ""
-    return () if ends and is_unreal(in_own_voice) else tuple(ends)
+        before = clause if _has_pronoun(sentence) else ""
+    return ends
 
 
 def begins_state(sentence: str) -> bool:
@@ -255,7 +273,17 @@ def _matches(text: str, numbers: Sequence[int]) -> Iterator[tuple[_Cue, re.Match
 
 def is_ended(record: Record, by: Sequence[End]) -> bool:
     """Return whether one of these ends is the end of the record."""
-    return any(_ends(end, record) and not _says_so(record, end) for end in by)
+    return any(
+        _ends(end, record) and not _says_so(record, end) and not _is_in_passing(end, record)
+        for end in by
+    )
+
+
+def _is_in_passing(end: End, record: Record) -> bool:
+    """Return whether a record names the ended thing only in passing, or in what would be."""
+    if end.kind == "plain":
+        return is_unreal(spoken(record.content))
+    return end.kind in OF_THE_THING and is_only_beside(end.words, record.content)
 
 
 def _says_so(record: Record, end: End) -> bool:
@@ -330,7 +358,11 @@ def _is_about(end: End, topic: str, record: Record) -> bool:
         return (record.subject or "") in USER or end.about == "partner"
     if end.about not in OF_A_CLASS or record.type == "instruction" or not is_own(record):
         return False
-    return any(end.about in classes(word) for word in naming(record.content)[:MOST_SAID])
+    said = lowered(record.content)
+    return any(
+        end.about in classes(word) and f"{word} of" not in said  # "sick of the heat"
+        for word in naming(record.content)[:MOST_SAID]
+    )
 
 
 def is_own(record: Record) -> bool:

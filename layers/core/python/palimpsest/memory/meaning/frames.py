@@ -57,11 +57,16 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """A new value, and the old value that the same sentence denies: "41, not 14"."""
+    """A new value, and the old value that the same sentence denies: "41, not 14". If
+    `is_of_today`, the old value was right before: "41 now instead of 14". `things` are the words
+    before a new number or day in its clause that name what has it.
+    """
 
     new: str
     old: str
     rest: tuple[str, ...]
+    is_of_today: bool = False
+    things: tuple[str, ...] = ()
 
     @property
     def is_of_spelling(self) -> bool:
@@ -163,7 +168,7 @@ def move_of(text: str) -> Move | None:
     supposes, adds something, or is about the past.
     """
     plain = text[:MOST]
-    values = values_of(plain)
+    values = [value for value in values_of(plain) if not _counts_off(value, plain)]
     if not values or is_question(plain) or is_unreal(plain):
         return None
     is_changed = bool(_list("moves").search(plain))
@@ -181,6 +186,16 @@ def move_of(text: str) -> Move | None:
     of = tuple(word for owner in _of_whom().finditer(region) for word in naming(owner["word"]))
     is_plain = bool(_PLAIN.search(region))
     return Move(things, named, new, denied, of, is_marked, is_plain) if new else None
+
+
+def _counts_off(value: Value, text: str) -> bool:
+    """Return whether a number is that of a day or week: "day 40 in the new office"."""
+    return value.shape == "number" and _counted().search(text[: value.start]) is not None
+
+
+@cache
+def _counted() -> re.Pattern[str]:
+    return compiled(r"(?<!\w)(?:day|week|tag|woche|jour|semaine|día|semana) $")
 
 
 def differ_in_value(sentence: str, other: str) -> bool:
@@ -395,9 +410,12 @@ def contrasts_of(text: str) -> tuple[Contrast, ...]:
         is_plain = match.re is _contrast() and _is_plain_denial(match)
         for old_value in [] if is_plain or _list("no_more").search(old) else _olds(old):
             new = _counterpart(new_words, old_value)
-            if new and folded(new) != folded(old_value):
-                left = plain.replace(old_value, " ").replace(new, " ")
-                contrasts.append(Contrast(new, old_value, naming(left)))
+            if new is None or folded(new) == folded(old_value):
+                continue
+            if _stand_alike(new_words, new, old, old_value):
+                rest = naming(plain.replace(old_value, " ").replace(new, " "))
+                things = _things_of(new, new_words)
+                contrasts.append(Contrast(new, old_value, rest, _is_of_today(match), things))
     return tuple(contrasts)
 
 
@@ -414,6 +432,19 @@ def _is_plain_denial(match: re.Match[str]) -> bool:
     return not is_clear and not values_of(match["old"])
 
 
+def _things_of(new: str, new_words: str) -> tuple[str, ...]:
+    """Return the words before a number or day that name something."""
+    return naming(new_words[: new_words.rfind(new)]) if values_of(new) else ()
+
+
+def _is_of_today(match: re.Match[str]) -> bool:
+    """Return whether a match says what takes the place of the old value, in the present."""
+    if match.re is not _contrast() or tense_of(match.string) == "past":
+        return False
+    mark = match.string[match.start("mark") : match.start("old")]
+    return any(word in mark for word in (" of ", "statt", " lieu", " vez"))
+
+
 def _olds(old: str) -> list[str]:
     """Return the possible old values in the words after a denial: all the words, and the words
     without the first ones.
@@ -422,6 +453,15 @@ def _olds(old: str) -> list[str]:
     if len(parts) > MOST_OLD + 1:
         return []
     return [" ".join(parts[start:]) for start in range(len(parts))]
+
+
+def _stand_alike(new_words: str, new: str, old: str, old_value: str) -> bool:
+    """Return whether two values stand after the same word, if that word is in both phrases: "on
+    trees, not on dispersal". In "on trees after heat, not on dispersal" heat does not.
+    """
+    before_old = old[: old.rfind(old_value)].split()[-1:]
+    before_new = new_words[: new_words.rfind(new)].split()
+    return not before_old or before_old[0] not in before_new or before_new[-1:] == before_old
 
 
 def _counterpart(new_words: str, old: str) -> str | None:
@@ -448,7 +488,13 @@ def contrasted(content: str, by: Contrast) -> str | None:
     match = re.search(rf"(?<![\w.:]){re.escape(by.old)}(?![\w])", content, re.IGNORECASE)
     if match is None or (by.old[0].isupper() and not match[0][0].isupper()):
         return None
-    if form_of(by.new) != form_of(by.old) or is_year(by.new) != is_year(by.old):
+    form = form_of(by.new)
+    if not form or form != form_of(by.old) or is_year(by.new) != is_year(by.old):
+        return None
+    named = naming(content)
+    if by.things and not any(is_meant_by(word, named) for word in by.things):
+        return None
+    if by.is_of_today and tense_of(content) == "past":
         return None
     start, end = match.span()
     is_spelled = by.is_of_spelling and by.old[0].isupper()
