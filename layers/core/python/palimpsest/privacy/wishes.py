@@ -65,6 +65,17 @@ def _denied() -> re.Pattern[str]:
     )
 
 
+@cache
+def _keeping() -> re.Pattern[str]:
+    around = rf"(?:(?:{phrases('fillers')}|{phrases('kept')}|do)(?!\w)[ ]*)*+"
+    return re.compile(rf"{around}(?:{phrases('keeping')})(?!\w)[ ]*{around}", re.IGNORECASE)
+
+
+def asks_to_keep(label: str) -> bool:
+    """Return whether a text says only that something shall be kept: "Please do remember this"."""
+    return _keeping().fullmatch(label.strip()) is not None
+
+
 def _denies_keeping(unquoted: str) -> bool:
     return any(
         match["end"] == ":" or match["kept"] or match["after"] or match["again"]

@@ -217,6 +217,7 @@ def _jests(text: str) -> Iterator[Mark]:
 
 
 _OBJECT = re.compile(
+    r"(?: [^\W\d_]+){0,2}?"
     r" (?:about|with|regarding|über|wegen|mit|bei|sur|avec|à propos|sobre|con|acerca)"
     r"(?: [^\W\d_][\w'’-]*){1,10}(?=[.!?…]|\n|$)",
     re.IGNORECASE,
@@ -235,9 +236,13 @@ _OWN_THING = re.compile(
     r"\s*(?:my|our|mein\w*|unser\w*|mon|ma|mes|notre|mi|mis|nuestr\w+) \w+", re.IGNORECASE
 )
 _PRONOUN = re.compile(r"[\s,;.!–—-]*(?:she|he|it|they|sie|er|es|elle|il|ella|él)\b", re.IGNORECASE)
-_DENIES = re.compile(r"(?:\b(?:no|not|never|nicht|pas|sans|ne|nunca|kein\w*)|n['’]t)\W+"
-                     r"(?:\w+\W+)?$",
-                     re.IGNORECASE)  # fmt: skip
+_DENIES = re.compile(
+    r"(?:\b(?:no|not|never|nicht|pas|sans|ne|nunca|kein\w*"
+    r"|th(?:inks?|ought)|believes?d?|glaub\w*|denk\w*|croi\w*|pens\w*|cree\w*|piens\w*)|n['’]t)\W+"
+    r"(?:\w+\W+)?$",
+    re.IGNORECASE,
+)
+"""Words before a joke that deny it, or that say that others take it for one."""
 
 
 def _is_denied(text: str, place: int) -> bool:

@@ -19,7 +19,14 @@ from palimpsest.extraction.testimony.extents import (
 )
 from palimpsest.extraction.testimony.lines import Mark, shape_of
 from palimpsest.extraction.testimony.turns import turns
-from palimpsest.extraction.testimony.words import Phrases, anywhere, in_lines, phrases, whole
+from palimpsest.extraction.testimony.words import (
+    Phrases,
+    anywhere,
+    in_lines,
+    is_own_label,
+    phrases,
+    whole,
+)
 from palimpsest.text.sought import Sought
 
 LONGEST_REQUEST = 240
@@ -33,6 +40,7 @@ _PRESENTS = re.compile(
     re.IGNORECASE,
 )
 WORDS_OF_A_LABEL = 2
+FEWEST_WORDS_OF_A_TEXT = 2  # one word after a label is a value: "Exam result: 74"
 _GIVES = re.compile(
     r"(?:here|this is|got|received|sent|hier|das ist|voici|c['’]est|aquí|est[ea] es|read|look"
     r"|lis|lies|lee|explain|answer|wrote)",
@@ -268,7 +276,8 @@ def _labelled_sources(text: str) -> Iterator[Mark]:
         is_label = match["line"] is not None or _OF_OTHERS.search(match["label"]) is not None
         if is_label and _is_source(match["label"]):
             end = paragraph_end(text, match.end())
-            yield match.end(), return_of_the_speaker(text, match.end(), end), "document"
+            if text.count(" ", match.end(), end) + 1 >= FEWEST_WORDS_OF_A_TEXT:
+                yield match.end(), return_of_the_speaker(text, match.end(), end), "document"
 
 
 def _is_source(label: str) -> bool:
@@ -276,8 +285,7 @@ def _is_source(label: str) -> bool:
     themselves.
     """
     is_short = len(label.split()) <= WORDS_OF_A_LABEL
-    is_own_label = is_short and whole("own_labels").fullmatch(label) is not None
-    if is_own_label or anywhere("about_oneself").search(label):
+    if (is_short and is_own_label(label)) or anywhere("about_oneself").search(label):
         return False
     work = anywhere("works").search(label)
     if work is not None and not _IS_ORDER.match(label):
