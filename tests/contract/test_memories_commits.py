@@ -88,6 +88,20 @@ def test_a_user_who_is_not_known_is_at_zero_and_each_commit_counts(memory: Memor
     assert memory.memories.user(memory.scope) == UserState(epoch=0, version=3)
 
 
+def test_progress_alone_leaves_the_version_so_that_what_was_read_still_holds(
+    memory: Memory,
+) -> None:
+    memory.memories.commit(memory.scope, MemoryCommit(epoch=0, progress=Progress("other", 1)))
+    assert memory.memories.user(memory.scope) == UserState(epoch=0, version=0)
+    memory.commit(record(1))
+    nothing_found = MemoryCommit(
+        epoch=0, line=line(1, 2), progress=Progress("talk", 2), job=job(memory.scope)
+    )
+    memory.memories.commit(memory.scope, nothing_found)
+    assert memory.memories.progress(memory.scope, "talk").through == 2
+    assert memory.memories.user(memory.scope) == UserState(epoch=0, version=1)
+
+
 def test_only_current_memories_count_and_a_topic_has_one_or_none(memory: Memory) -> None:
     def counted() -> int:
         return memory.memories.current(memory.scope)

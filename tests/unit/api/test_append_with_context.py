@@ -1,15 +1,13 @@
 """An append that asks for its context: read while it is stored, each thing once."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
 import pytest
+from palimpsest.conversations.message import message_key
 from palimpsest.conversations.session import Commit
-from palimpsest.models.builtin import SPACE
 from palimpsest.models.cached import CachingEmbedder
-from palimpsest.models.ports import Vector
 from palimpsest.scope import Scope, SessionScope
 
 from tests.unit.api.conftest import Service
@@ -103,6 +101,26 @@ def test_where_only_the_window_is_near_nothing_is_read_for_it(
     assert service.watched_memories.calls["records"] == 0
 
 
+def test_an_extraction_that_finds_nothing_lets_no_context_read_the_records_again(
+    sarah: Client, service: WatchedService
+) -> None:
+    def reads_after(said: str) -> int:
+        sarah.append("new", said)
+        job = sarah("POST", "/v1/sessions/new/extract", {}).json["job_id"]
+        service.drain()
+        assert sarah("GET", f"/v1/jobs/{job}").json["state"] == "done"
+        service.watched_memories.calls.clear()
+        sarah("GET", "/v1/sessions/new/context")
+        reads: int = service.watched_memories.calls["listed"]
+        return reads
+
+    for _ in range(2):  # the second time, the list has caught up with the tables
+        sarah("GET", "/v1/sessions/new/context")
+        service.waiting.advance(60)
+    assert reads_after("It rains again.") == 0
+    assert reads_after("fact: has a dog") == 1
+
+
 def test_memory_is_being_read_before_anything_is_stored(
     sarah: Client, service: WatchedService
 ) -> None:
@@ -167,17 +185,18 @@ def test_the_first_append_of_a_session_brings_its_context_too(
     assert "Work from home" in context["memory_prompt"]
 
 
-def test_a_cached_vector_serves_question_and_index_where_they_are_the_same() -> None:
-    made: list[list[str]] = []
-
-    class Model:
-        space = SPACE
-
-        def embed(self, texts: Sequence[str], *, as_questions: bool = False) -> list[Vector]:
-            made.append(list(texts))
-            return [[1.0] for _ in texts]
-
-    embedder = CachingEmbedder(Model(), questions_differ=False)
-    embedder.embed(["May I?"], as_questions=True)
-    embedder.embed(["May I?", "You may."])
-    assert made == [["May I?"], ["You may."]]
+@pytest.mark.parametrize("text", [QUESTION, "When do I see my dentist?\n\nMolar is the name.  "])
+def test_a_vector_of_the_message_is_made_once_for_its_context_and_the_index(
+    sarah: Client, service: WatchedService, text: str
+) -> None:
+    model = service.embedder
+    service.embedder = CachingEmbedder(model, questions_differ=False)
+    before = len(model.asked)
+    assert asked(sarah, text)["context"]["vector_matches"]
+    service.brought_up_to_date()
+    made = [" ".join(each.split()) for call in model.asked[before:] for each in call]
+    assert made.count(" ".join(text.split())) == 1
+    hits = service.index.by_vector(
+        Scope("acme").user("sarah"), service.embedder.embed([text])[0], k=1
+    )
+    assert [hit.key for hit in hits] == [message_key("new", 3)]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.truth.form import BY_ANOTHER, CHANGES, LATER, OURS, load
+from benchmarks.truth.form import BY_ANOTHER, CHANGES, IN_FREE_WORDS, LATER, OURS, load
 from benchmarks.truth.run import (
     Outcome,
     believed_in_process,
@@ -18,6 +18,7 @@ from benchmarks.truth.run import (
 )
 
 NONE_MAY_FAIL = ("secret", "off the record", "deleted")
+SAILORS = IN_FREE_WORDS[1:]
 HELD, KNOWN = 0.97, 0.91
 OBEYED_HELD, OBEYED_KNOWN = 0.98, 0.97  # with a model that believes all that it reads
 
@@ -42,9 +43,11 @@ def test_the_later_sets_keep_what_was_reached(*, is_twin: bool, floor: float) ->
         (CHANGES, True, 0.95),
         (BY_ANOTHER, False, 0.76),
         (BY_ANOTHER, True, 0.94),
+        (SAILORS, False, 0.97),
+        (SAILORS, True, 0.9),
     ],
 )
-def test_the_sets_of_changes_keep_what_was_reached(
+def test_the_other_sets_keep_what_was_reached(
     folders: Sequence[Path], *, is_twin: bool, floor: float
 ) -> None:
     cases = [case for folder in folders for case in load(folder)]
@@ -66,7 +69,7 @@ def test_no_secret_no_word_off_the_record_and_nothing_deleted_is_believed() -> N
 
 
 def test_with_a_model_that_obeys_the_rules_around_it_hold() -> None:
-    found = outcomes(obeyed_in([OURS, *LATER]), believed_with_obedience)
+    found = outcomes(obeyed_in([OURS, *LATER, *IN_FREE_WORDS]), believed_with_obedience)
     held = [one for one in found if one.case.twin_of is None]
     known = [one for one in found if one.case.twin_of is not None]
     wrong = [one.case.id for one in held if not one.passed]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from palimpsest.conversations.off_record import ASKED, ON_RECORD, marked
-from palimpsest.privacy.asked import asks_for_secret, is_bare_secret
+from palimpsest.privacy.asked import asks_for_secret, gives_it, is_bare_secret, names_secret
 
 from tests.unit.conversations.window.transcripts import conversation
 
@@ -68,3 +68,35 @@ def test_a_question_of_an_earlier_append_still_counts() -> None:
     assert first.reach == ASKED
     answer = conversation({"role": "user", "content": "5931"})
     assert marked(answer, reach=first.reach).messages[0].is_off_record
+
+
+@pytest.mark.parametrize(
+    ("named", "given"),
+    [
+        ("forgot my PIN again", "ah wait, it's 8306! phew"),
+        ("Wie war noch die PIN vom Tablet?", "Ach ja, es ist 4471."),
+        ("j'ai oublié mon mot de passe", "Ah, c'est Tournesol!42"),
+        ("he olvidado la contraseña del router", "ya la tengo, es Mn7kk2Zq"),
+    ],
+)
+def test_a_secret_that_is_it_after_its_name_is_off_the_record(named: str, given: str) -> None:
+    messages = conversation(
+        {"role": "user", "content": named},
+        {"role": "assistant", "content": "Best to reset it."},
+        {"role": "user", "content": given},
+        {"role": "user", "content": "I live in Kiel."},
+    )
+    done = marked(messages, reach=ON_RECORD)
+    assert [message.is_off_record for message in done.messages] == [False, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("named", "given"),
+    [
+        ("forgot my PIN again", "It's Monday, so I ask at the desk."),
+        ("We live in Bonn now.", "The number of the house? It's 8306."),
+        ("Which password manager is good?", "It's 2026!"),
+    ],
+)
+def test_other_numbers_and_days_are_no_secret(named: str, given: str) -> None:
+    assert not (names_secret(named) and gives_it(given))

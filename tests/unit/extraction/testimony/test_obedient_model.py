@@ -98,3 +98,27 @@ def test_such_a_model_brings_no_secret_and_nothing_deleted_or_off_the_record(kin
     assert [case.id for case in failed if case.twin_of is None] == []
     known = len(twins) - sum(case.twin_of is not None for case in failed)
     assert known >= FLOOR * len(twins) > 0
+
+
+def after_a_deletion(*said: dict[str, str]) -> Case:
+    sessions = [
+        {
+            "day": "2026-03-02",
+            "messages": [{"role": "user", "content": "I drive a blue Volvo. I live in Bonn."}],
+            "deletes": ["Volvo"],
+        },
+        {"day": "2026-03-09", "messages": said},
+    ]
+    fields = {"id": "one", "kind": "deleted", "user": "sarah", "language": "en", "held_out": False}
+    checks = [{"subject": "anybody", "not_believed": ["Volvo"]}, {"known": ["Bonn"]}]
+    return Case.model_validate({**fields, "sessions": sessions, "checks": checks})
+
+
+def test_an_answer_after_a_deletion_brings_nothing_back_and_the_user_may() -> None:
+    asked = {"role": "user", "content": "How often do I change the oil?"}
+    answered = {"role": "assistant", "content": "In your Volvo, every 15,000 km."}
+    again = {"role": "user", "content": "I drive a Volvo again."}
+    repeated = after_a_deletion(asked, answered)
+    assert passes(repeated, believed_with_obedience(repeated))
+    anew = after_a_deletion(asked, answered, again)
+    assert not passes(anew, believed_with_obedience(anew))

@@ -134,6 +134,9 @@ def test_lines_that_nobody_speaks_are_material(text: str) -> None:
         "Please remember: I live in Bonn.",
         "Let's practise an interview as myself. I live in Bonn.",
         "I was kidding about the llama. I live in Bonn.",
+        "I moved to Bonn. Everyone thinks it's a joke but I signed the lease.",
+        "You're a treasure, I live in Bonn and I'm happy.",
+        "Exam result: Bonn",
         "I live in Bonn. What would I pay if I earned more?",
     ],
 )
@@ -167,6 +170,8 @@ def test_own_words_that_look_like_such_lines_stay(text: str) -> None:
         "Could I get a permit in Kiel if I were Swiss?",
         "Dürfte ich in Kiel wählen, wenn ich Däne wäre?",
         "That was a joke about the flat in Kiel.",
+        "Why the error?\n{'city': 'Kiel', 'diet': 'vegan'}",
+        "Schreib das schöner: Ich wohne in Kiel.",
     ],
 )
 def test_what_others_say_or_nobody_does_is_material(text: str) -> None:

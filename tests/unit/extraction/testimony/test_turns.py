@@ -141,6 +141,9 @@ def test_a_speaker_and_a_time_in_brackets_begin_a_turn(header: str) -> None:
         "Explain that slowly please - I'm new in Bonn.",
         "Aide-moi à choisir un prénom, j'habite à Bonn.",
         "Bitte merken: ich wohne in Bonn.",
+        "Please do remember this: I live in Bonn.",
+        "Apúntalo: vivo en Bonn.",
+        "Retiens bien ça : j'habite à Bonn.",
     ],
 )
 def test_an_order_is_apart_from_the_statement_after_it(text: str) -> None:

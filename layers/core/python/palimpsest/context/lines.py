@@ -116,24 +116,41 @@ def _about_the_same(bags: Sequence[frozenset[str]]) -> Sequence[Sequence[int]]:
     """
     counts = Counter(word for bag in bags for word in bag)
     most = max(MOST_COMMON, len(bags) // 2)
-    often = {word for word, times in counts.items() if times > most}
-    telling = [bag - often for bag in bags]
+    # Each word is a bit, because every text is compared with every other, and numbers are compared
+    # far faster than sets.
+    bits = {word: 1 << place for place, word in enumerate(counts)}
+    often = sum(bits[word] for word, times in counts.items() if times > most)
+    whole: list[tuple[int, int]] = []
+    telling: list[tuple[int, int]] = []
     groups: list[list[int]] = []
-    for number, (bag, rest) in enumerate(zip(bags, telling, strict=True)):
-        near = [
-            other
-            for other in range(number)
-            if _share(rest, telling[other]) >= SAME or _share(bag, bags[other]) > NEARLY_SAME
-        ]
+    for number, words in enumerate(bags):
+        bag = sum(bits[word] for word in words)
+        rest = bag & ~often
+        near = {
+            *_near(rest, telling, share=SAME),
+            *_near(bag, whole, share=NEARLY_SAME, is_above=True),
+        }
+        whole.append((bag, bag.bit_count()))
+        telling.append((rest, rest.bit_count()))
         joined = [group for group in groups if not set(group).isdisjoint(near)]
         groups = [group for group in groups if group not in joined]
         groups.append(sorted({number}.union(*joined)))
     return groups
 
 
-def _share(words: frozenset[str], other: frozenset[str]) -> float:
-    """Return the share of the shorter text's words that the other text has too."""
-    return len(words & other) / max(1, min(len(words), len(other)))
+def _near(
+    bag: int, others: Sequence[tuple[int, int]], *, share: float, is_above: bool = False
+) -> Iterator[int]:
+    """Yield the numbers of the texts that have at least this share, or with `is_above` more, of the
+    words of the shorter of both texts. The words of a text are the bits of a number. The other
+    texts have the number of their words beside it.
+    """
+    size = bag.bit_count()
+    for number, (other, other_size) in enumerate(others):
+        common = (bag & other).bit_count()
+        least = share * (min(other_size, size))
+        if common and common >= least and not (is_above and common == least):
+            yield number
 
 
 def plain_line(item: Item) -> str:

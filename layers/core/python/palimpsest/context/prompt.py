@@ -89,20 +89,21 @@ def shared_out(
     taken: dict[BlockType, list[Item]] = {}
     left_out: list[LeftOut] = []
     shown_before = list(before)
+    ids = {item.id for item in before}
     left = room - count(within_tag(OUTER_TAG, "\n"))
     for content in sorted(contents, key=lambda content: PRIORITY.index(content.block)):
         most = left if content.max_tokens is None else min(left, content.max_tokens)
         share = _Share(content, most - count(within_tag(_tag(content.block, tags), "\n")), count)
         for item in content.items:
-            reason = share.refused(
-                item, is_held=is_held(item), is_shown=_is_shown(item, shown_before)
-            )
+            is_shown = _is_quoted(item, shown_before) if item.kind == "message" else item.id in ids
+            reason = share.refused(item, is_held=is_held(item), is_shown=is_shown)
             if reason is not None:
                 left_out.append(LeftOut(content.block, item.id, reason))
         if share.taken:
             taken[content.block] = share.taken
             left -= most - share.left
             shown_before += share.taken
+            ids |= {item.id for item in share.taken}
     text = memory_text(taken, tags)
     # Together the parts may take a few tokens more than each of them alone.
     while taken and (tokens := cost(text)) > room:
@@ -115,12 +116,8 @@ def shared_out(
     )
 
 
-def _is_shown(item: Item, before: Sequence[Item]) -> bool:
-    """Return whether the item is in `before`, or is a message that items in `before` quote nearly
-    whole.
-    """
-    if item.kind != "message":
-        return any(shown_item.id == item.id for shown_item in before)
+def _is_quoted(item: Item, before: Sequence[Item]) -> bool:
+    """Return whether the item is a message that items in `before` quote nearly whole."""
     quotes = {
         shown_item.source.quote or ""
         for shown_item in before

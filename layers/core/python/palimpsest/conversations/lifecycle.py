@@ -315,7 +315,7 @@ def withdrawn(
         window_start=start,
         window_tokens=sum(message.tokens for message in shown),
         window_messages=len(shown),
-        # The withdrawn messages may be appended again, which is no repetition of their append.
+        # The withdrawn messages may be appended again. That append isn't a repetition.
         batch="",
         withdrawn=(*head.withdrawn, (first, head.seq)),
     )

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from palimpsest.conversations.message import OFF_RECORD, UNSHOWN_ROLES, Message, text_of
-from palimpsest.privacy.asked import asks_for_secret, is_bare_secret
+from palimpsest.privacy.asked import asks_for_secret, gives_it, is_bare_secret, names_secret
 from palimpsest.privacy.wishes import Wish, wish_of
 
-ON_RECORD, THIS_TURN, NEXT_TURN_TOO, ASKED = 0, 1, 2, 3
+ON_RECORD, THIS_TURN, NEXT_TURN_TOO, ASKED, NAMED = 0, 1, 2, 3, 4
 """How far the newest turn is off the record: not at all, itself, or the next turn too. `ASKED`: not
-at all, but its answer asks for a secret.
+at all, but its answer asks for a secret. `NAMED`: not at all, but the user names a secret in it.
 """
 
 MOST_TAKEN_BACK = 30
@@ -33,8 +33,8 @@ class Marked:
 
 def marked(messages: Sequence[Message], *, reach: int) -> Marked:
     """Mark the messages of an append that nobody may remember: a user's messages off the record, a
-    secret that only answers a question, and everything that answers these. `reach` is the result of
-    the session's append before.
+    secret that only answers a question or is "it" after its name, and everything that answers
+    these. `reach` is the result of the session's append before.
     """
     done: list[Message] = []
     takes_back = False
@@ -47,20 +47,24 @@ def marked(messages: Sequence[Message], *, reach: int) -> Marked:
             is_off = message.is_off_record or _is_off(text, wish, reach)
             is_first = not done and message.seq == 1
             reach = _reach_of(wish, is_off=is_off, is_first=is_first)
+            if reach == ON_RECORD and names_secret(text):
+                reach = NAMED
         else:
             is_hidden = reach in (THIS_TURN, NEXT_TURN_TOO)
             is_off = message.is_off_record or (is_hidden and message.role not in UNSHOWN_ROLES)
             if message.role == "assistant" and not is_hidden:
-                reach = ASKED if asks_for_secret(text_of(message.chat)) else ON_RECORD
+                left = NAMED if reach == NAMED else ON_RECORD
+                reach = ASKED if asks_for_secret(text_of(message.chat)) else left
         done.append(off_record(message) if is_off else message)
     return Marked(tuple(done), reach, takes_back)
 
 
 def _is_off(text: str, wish: Wish, reach: int) -> bool:
     """Return whether a user's text is off the record: by its own wish, by that of the turn before,
-    or because it is a secret that was asked for.
+    or because it is a secret that was asked for or named before.
     """
-    is_secret = reach == ASKED and is_bare_secret(text)
+    is_asked = reach == ASKED and is_bare_secret(text)
+    is_secret = is_asked or (reach == NAMED and gives_it(text))
     return wish.is_off_record or reach == NEXT_TURN_TOO or is_secret
 
 

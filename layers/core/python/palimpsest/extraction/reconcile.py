@@ -137,7 +137,9 @@ def _related(finding: Finding, statement: Statement, rank: int, state: _Known) -
 
 
 def _is_not_yet(relation: Related, finding: Finding, statement: Statement, record: Record) -> bool:
-    """Return whether the statement is about a later change of what holds until that day."""
+    """Return whether the statement announces a change on a later day. The record holds until
+    then.
+    """
     lasts = relation.kind == "ends" or changes_on_a_day(record.topic_key or "")
     return lasts and is_to_come(finding.content, at=_day(statement))
 

@@ -240,10 +240,14 @@ class ExtractChunk:
         if not buried:
             return findings
         times = {m.seq: milliseconds(said_at(m)) for m in findings.chunk.messages}
+        users = {m.seq for m in findings.chunk.messages if m.role == USER}
 
         def is_buried(finding: Finding) -> bool:
             content, at = finding.content, max(times[seq] for seq in finding.seqs)
             about = {"topic": finding.topic, "subject": finding.subject}
+            # Only the user can state again what was deleted. An answer repeats it.
+            if users.isdisjoint(finding.seqs) and buried.echoes(content):
+                return True
             is_said = buried.holds(content, quote=finding.quote, at=at, **about)
             return is_said or buried.is_outdated(content, at=at, **about)
 

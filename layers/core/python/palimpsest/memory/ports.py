@@ -111,7 +111,7 @@ class Tombstone:
 @dataclass(frozen=True, slots=True)
 class MemoryCommit:
     """One transaction on a user's memory, no larger than `Memories.room` allows. It raises the
-    user's version by one.
+    user's version by one if it `changes_memory`.
 
     The transaction is lost in five cases. The user's epoch is not `epoch`. The id of a new record
     exists. A changed or removed record, a pointer or the progress was written since it was read.
@@ -144,6 +144,14 @@ class MemoryCommit:
     call: KeyedCall | None = None
     joined: int = 0
     buried: Sequence[Burial] = ()
+
+    @property
+    def changes_memory(self) -> bool:
+        """Return whether the commit changes what is remembered. Progress, ledger and jobs alone do
+        not.
+        """
+        kept = (*self.new, *self.changed, *self.said, *self.pointers)
+        return bool(kept or self.removed or self.removed_places or self.buried)
 
     @property
     def gained(self) -> int:

@@ -174,7 +174,8 @@ def said_again(record: Record, by: Record) -> Record:
 @dataclass(frozen=True, slots=True)
 class UserState:
     """A user's state. `epoch` counts erasures and is never reset. `version` grows with every
-    commit. A result that was cached at another version is out of date.
+    commit that changes what is remembered. A result that was cached at another version is out of
+    date.
     """
 
     epoch: int = 0

@@ -51,8 +51,8 @@ class Moment:
 
 
 def ended_on(text: str, *, at: date) -> Moment | None:
-    """Return the time at which something ended by the words of a text that was said on the day
-    `at`, or None if it names no time that has begun by then: "I left in May".
+    """Return the time at which something ended, as the words of a text say: "I left in May". The
+    text was said on the day `at`. Return None if it names no time that has begun by then.
     """
     begins = text[:MOST_READ]
     lower = _lowered(begins)

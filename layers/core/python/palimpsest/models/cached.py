@@ -15,7 +15,8 @@ MAX_VECTORS = 512  # questions and messages of the last minutes
 
 class CachingEmbedder:
     """Implements `Embedder` over another embedder. As long as the process lives, the same text is
-    embedded once.
+    embedded once. Texts count as the same if only their white space differs: a question is one
+    line, and the index has the message as it was written.
 
     `kept` is the number of cached vectors: the last used ones. With `questions_differ` false, the
     model makes the same vector of a text as a question and as a passage, so it is made once for
@@ -39,7 +40,7 @@ class CachingEmbedder:
     def embed(self, texts: Sequence[str], *, as_questions: bool = False) -> list[Vector]:
         is_question = as_questions and self._questions_differ
         keys = [
-            (is_question, hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
+            (is_question, hashlib.sha256(_one_line(text).encode("utf-8", "surrogatepass")).digest())
             for text in texts
         ]
         with self._lock:
@@ -54,3 +55,7 @@ class CachingEmbedder:
                 self._cache.update(made)
             vectors_by_key |= made
         return [vectors_by_key[key] for key in keys]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,4 +1,4 @@
-"""Recognizes answers that are nothing but a secret, by the question before them."""
+"""Recognizes secrets without a name, by the message before them."""
 
 from __future__ import annotations
 
@@ -75,6 +75,36 @@ def asks_for_secret(text: str) -> bool:
         if _asks_what().match(sentence) and sentence.rstrip().endswith("?"):
             return True
         if _asks().search(sentence) and not _asks_whether().match(sentence):
+            return True
+    return False
+
+
+@cache
+def _names_own() -> re.Pattern[str]:
+    kinds = "|".join(phrases(name) for name in ("passwords", "codes"))
+    return re.compile(
+        rf"(?<!\w)(?:{kinds})(?!\w)(?![ -]?(?:{phrases('no_password')})(?!\w))", re.IGNORECASE
+    )
+
+
+@cache
+def _is_it() -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{phrases('it_is')})\s+(?P<value>\S+)\s*\Z", re.IGNORECASE)
+
+
+def names_secret(text: str) -> bool:
+    """Return whether a short message names a password or a code: "forgot my PIN again"."""
+    return len(text) <= LONGEST_ANSWER and _names_own().search(text) is not None
+
+
+def gives_it(text: str) -> bool:
+    """Return whether a sentence at the beginning of a message ends with a number or a value of
+    signs for "it": "ah wait, it's 8306!". A message before it named the secret.
+    """
+    for sentence in re.split(r"(?<=[.!?])\s+|\n", text[:MOST_READ])[:3]:
+        given = _is_it().search(sentence)
+        value = given["value"].strip(_AROUND) if given else ""
+        if _is_no_word(value) or (value.isdigit() and len(value) >= LEAST_DIGITS):
             return True
     return False
 

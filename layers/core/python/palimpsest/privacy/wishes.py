@@ -65,6 +65,17 @@ def _denied() -> re.Pattern[str]:
     )
 
 
+@cache
+def _keeping() -> re.Pattern[str]:
+    around = rf"(?:(?:{phrases('fillers')}|{phrases('kept')}|do)(?!\w)[ ]*)*+"
+    return re.compile(rf"{around}(?:{phrases('keeping')})(?!\w)[ ]*{around}", re.IGNORECASE)
+
+
+def asks_to_keep(label: str) -> bool:
+    """Return whether a text says only that something shall be kept: "Please do remember this"."""
+    return _keeping().fullmatch(label.strip()) is not None
+
+
 def _denies_keeping(unquoted: str) -> bool:
     return any(
         match["end"] == ":" or match["kept"] or match["after"] or match["again"]
@@ -102,6 +113,7 @@ def wish_of(text: str) -> Wish:
     is_off = is_off or bool(clauses) or _denies_keeping(unquoted)
     if not is_off:
         return NO_WISH
+    # A message that is nothing but a wish is about other words than its own.
     rest = anywhere("forget").sub(" ", without(unquoted, clauses))
     announces = anywhere("announces").search(rest) is not None
     rest = anywhere("off_record").sub(" ", anywhere("announces").sub(" ", rest))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import groupby
 
 from palimpsest.memory.as_line import unlabelled, with_one_date
@@ -28,6 +29,7 @@ MOST_SHOWN, MOST_CONSIDERED = 60, 100
 """The most lines of a profile, and the most records that are searched for secrets to get this
 number of lines.
 """
+MOST_CHECKED = 2_000  # statements of which a process remembers whether they hold a secret
 HEAD = 'What is known of the user ("I" is the user, or the one named first):'
 NEVER = 2**62  # epoch milliseconds
 
@@ -194,10 +196,15 @@ def _without_secrets(
     """Return the records whose texts have no secret. Only the first records are checked, because no
     others are shown.
     """
+    read, rest = ranked[:MOST_CONSIDERED], ranked[MOST_CONSIDERED:]
+    return [pair for pair in read if not _holds_secret(pair[1].content)] + [*rest]
+
+
+@lru_cache(MOST_CHECKED)
+def _holds_secret(content: str) -> bool:
     from palimpsest.privacy.secrets import holds_secret  # its patterns take long
 
-    read, rest = ranked[:MOST_CONSIDERED], ranked[MOST_CONSIDERED:]
-    return [pair for pair in read if not holds_secret(pair[1].content)] + [*rest]
+    return holds_secret(content)
 
 
 def _fitting(

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
@@ -136,8 +137,11 @@ FORGET = MemoryTool(
 TOOLS: Mapping[str, MemoryTool] = {tool.name: tool for tool in (SEARCH, REMEMBER, FORGET)}
 
 
+@cache
 def definition(tool: MemoryTool, form: ToolFormat) -> Mapping[str, Any]:
-    """Return the definition of the tool in the form of an API."""
+    """Return the definition of the tool in the form of an API. It is made once, because pydantic
+    takes long to describe a model, and each context has the definition twice.
+    """
     named = {"name": tool.name, "description": tool.description}
     match form:
         case "anthropic":

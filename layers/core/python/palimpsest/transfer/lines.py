@@ -32,9 +32,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class TopicState:
-    """The state of a record's topic: its current record, the order of its last statement, and the
-    record that has ended with the time that was named for its end (None in files of earlier
-    versions).
+    """The state of a record's topic: its current record, the order of its last statement, the
+    record that has ended, and the time that was named for this end. Files of earlier versions lack
+    the last two.
     """
 
     record: str | None

@@ -163,7 +163,7 @@ def queue_record(record: SQSRecord, *, worker: Worker) -> None:
         "kind": notice.kind,
         "receives": receives,
     }
-    # A first delivery is of a new job, or of one that an operator sends again, which starts anew.
+    # At its first delivery a job is new, or an operator has sent it again so that it starts anew.
     if receives > 1 and _has_failed(worker, notice):
         worker.hide(record.receipt_handle, seconds=0)
         raise JobFailed("The job failed before, and its message becomes a dead letter.")

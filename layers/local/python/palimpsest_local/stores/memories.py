@@ -184,7 +184,8 @@ class LocalMemories:
             ):
                 raise CommitLost("Another writer was first.")
             known.current += commit.gained
-            known.user = replace(known.user, version=known.user.version + 1)
+            version = known.user.version + commit.changes_memory
+            known.user = replace(known.user, version=version)
             self.state.users[scope.tenant, scope.user] = True
             _apply(era, commit)
             if commit.expires_at is not None:

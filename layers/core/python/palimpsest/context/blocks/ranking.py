@@ -74,8 +74,12 @@ class RecordRanking:
         over |= self.changed
         ends = {record.id: end for record, end in self.ended}
         items = [
-            replace(
-                _item(record, _score(record, shared[place], now), user, day, ends.get(record.id)),
+            _item(
+                record,
+                _score(record, shared[place], now),
+                user,
+                day,
+                end=ends.get(record.id),
                 rests_on_changed=record.id in self.changed,
                 is_asked_for=message is None or shared[place] > 0,
             )
@@ -107,8 +111,8 @@ class RecordRanking:
         day = datetime.fromtimestamp(now / 1000, UTC)
 
         def item(record: Record) -> Item:
-            shown = _item(record, None, user, day)
-            return replace(shown, rests_on_changed=record.id in self.changed)
+            has_changed = record.id in self.changed
+            return _item(record, None, user, day, rests_on_changed=has_changed)
 
         return StableItems(
             items=(
@@ -139,7 +143,14 @@ def _score(record: Record, shared: float, now: int) -> float:
 
 
 def _item(
-    record: Record, score: float | None, user: str, now: datetime, end: EndTime | None = None
+    record: Record,
+    score: float | None,
+    user: str,
+    now: datetime,
+    *,
+    end: EndTime | None = None,
+    rests_on_changed: bool = False,
+    is_asked_for: bool = True,
 ) -> Item:
     time = when(record, now=now, ended=end.day if end else None)
     return Item(
@@ -154,6 +165,8 @@ def _item(
         agent=record.agent,
         said_by=record.speaker or "user",
         who=quoted_in(record, user=user),
+        rests_on_changed=rests_on_changed,
+        is_asked_for=is_asked_for,
     )
 
 

@@ -22,7 +22,7 @@ _QUOTED = re.compile(rf"{OPENERS}\w")
 
 
 def awaited_after(text: str) -> Awaited | None:
-    """Return why the message after this one is a text that is no testimony; None if it is not."""
+    """Return why the message after this one isn't testimony, or None if it may be."""
     notice = anywhere("awaits").search(text)
     if notice is not None and len(text) - notice.end() < LONGEST_NOTICE and ":" not in text:
         return "announced"

@@ -15,7 +15,7 @@ from palimpsest.text.sought import Sought
 LEAST_WORDS_OF_CODE = 3
 _FENCE = Sought(r"^[ \t]{0,3}(```+|~~~+)[^\n]*$", re.MULTILINE)
 _QUOTED = Sought(r"(?:^[ \t]{0,3}>(?!>)[^\n]*+(?:\n|\Z))++", re.MULTILINE)
-_JSON = Sought(r"\{[^{}\n]*\"[^{}\n\"]*\"[ \t]*:[^{}\n]*\}")
+_JSON = Sought(r"\{[^{}\n]*[\"'][^{}\n\"']*[\"'][ \t]*:[^{}\n]*\}")
 _INDENTED = re.compile(r"(?:\A|(?<=\n\n))(?:^(?: {4}|\t)[^\n]*+(?:\n|\Z))++", re.MULTILINE)
 _LIKE_CODE = re.compile(r"[={}();<>\[\]#$]|->|::")
 _BETWEEN = Sought(

@@ -195,9 +195,9 @@ def _is_aside(text: str, match: re.Match[str]) -> bool:
 
 def _jests(text: str) -> Iterator[Mark]:
     """Yield jokes that are taken back. These are the words before "just kidding" in its sentence,
-    or in its line if "just kidding" begins a sentence. If a pronoun after it stands for what the
-    joke was about, the words that name this are the speaker's own: "My cat is called Stalin, nah
-    jk, she's called Pepper".
+    or in its line if "just kidding" begins a sentence. A pronoun after it may mean the subject of
+    the joke. The words that name this subject are then the speaker's own: "My cat is called Stalin,
+    nah jk, she's called Pepper".
     """
     place = 0
     while match := anywhere("jest").search(text, place):
@@ -217,6 +217,7 @@ def _jests(text: str) -> Iterator[Mark]:
 
 
 _OBJECT = re.compile(
+    r"(?: [^\W\d_]+){0,2}?"
     r" (?:about|with|regarding|über|wegen|mit|bei|sur|avec|à propos|sobre|con|acerca)"
     r"(?: [^\W\d_][\w'’-]*){1,10}(?=[.!?…]|\n|$)",
     re.IGNORECASE,
@@ -224,7 +225,7 @@ _OBJECT = re.compile(
 
 
 def _jest_end(text: str, place: int) -> int:
-    """Return the end of the words that say what the joke was about: "about the name"."""
+    """Return the end of the words that name the subject of a joke: "about the name"."""
     rest = _OBJECT.match(text, place)
     if rest is None or anywhere("first_person").search(text, place, rest.end()):
         return place
@@ -235,9 +236,13 @@ _OWN_THING = re.compile(
     r"\s*(?:my|our|mein\w*|unser\w*|mon|ma|mes|notre|mi|mis|nuestr\w+) \w+", re.IGNORECASE
 )
 _PRONOUN = re.compile(r"[\s,;.!–—-]*(?:she|he|it|they|sie|er|es|elle|il|ella|él)\b", re.IGNORECASE)
-_DENIES = re.compile(r"(?:\b(?:no|not|never|nicht|pas|sans|ne|nunca|kein\w*)|n['’]t)\W+"
-                     r"(?:\w+\W+)?$",
-                     re.IGNORECASE)  # fmt: skip
+_DENIES = re.compile(
+    r"(?:\b(?:no|not|never|nicht|pas|sans|ne|nunca|kein\w*"
+    r"|th(?:inks?|ought)|believes?d?|glaub\w*|denk\w*|croi\w*|pens\w*|cree\w*|piens\w*)|n['’]t)\W+"
+    r"(?:\w+\W+)?$",
+    re.IGNORECASE,
+)
+"""Words before a joke that deny it, or that say that others take it for one."""
 
 
 def _is_denied(text: str, place: int) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
 
-from palimpsest.extraction.testimony.words import anywhere, phrases, whole
+from palimpsest.extraction.testimony.words import anywhere, is_own_label, phrases
 
 Mark = tuple[int, int, str]
 """The beginning and end of a marked text, and the reason for the mark."""
@@ -161,7 +161,7 @@ def _heads_a_work(line: str) -> bool:
         return True
     title = _TITLE.fullmatch(line)
     return title is not None and not (
-        whole("own_labels").fullmatch(title[1])
+        is_own_label(title[1])
         or anywhere("first_person").search(title[1])
         or anywhere("about_oneself").search(title[1])
     )

@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from palimpsest.extraction.testimony.words import SENTENCE_START, anywhere, phrases, whole
+from palimpsest.extraction.testimony.words import SENTENCE_START, anywhere, phrases
 from palimpsest.memory.meaning.standing import begins_as_order
+from palimpsest.privacy.wishes import asks_to_keep
 
 JOINING = "so|and|but|also|then|und|aber|et|mais|donc|alors|y|pero|entonces"
 
@@ -65,12 +66,11 @@ def _orders_apart(match: re.Match[str]) -> str:
     "write that nicely:" keeps the text that it is about.
     """
     order = match["order"]
-    if not (_order().match(order) or begins_as_order(order)):
-        return match[0]
+    if asks_to_keep(order):
+        return f"{order}\n"
+    is_order = _order().match(order) is not None or begins_as_order(order)
     is_of_text = match["mark"].strip() == ":" and anywhere("task_deictics").search(order)
-    if is_of_text and not whole("own_labels").fullmatch(order.strip()):
-        return match[0]
-    return f"{order}\n"
+    return f"{order}\n" if is_order and not is_of_text else match[0]
 
 
 @cache

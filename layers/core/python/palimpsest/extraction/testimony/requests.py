@@ -19,7 +19,14 @@ from palimpsest.extraction.testimony.extents import (
 )
 from palimpsest.extraction.testimony.lines import Mark, shape_of
 from palimpsest.extraction.testimony.turns import turns
-from palimpsest.extraction.testimony.words import Phrases, anywhere, in_lines, phrases, whole
+from palimpsest.extraction.testimony.words import (
+    Phrases,
+    anywhere,
+    in_lines,
+    is_own_label,
+    phrases,
+    whole,
+)
 from palimpsest.text.sought import Sought
 
 LONGEST_REQUEST = 240
@@ -33,6 +40,7 @@ _PRESENTS = re.compile(
     re.IGNORECASE,
 )
 WORDS_OF_A_LABEL = 2
+FEWEST_WORDS_OF_A_TEXT = 2  # one word after a label is a value: "Exam result: 74"
 _GIVES = re.compile(
     r"(?:here|this is|got|received|sent|hier|das ist|voici|c['’]est|aquí|est[ea] es|read|look"
     r"|lis|lies|lee|explain|answer|wrote)",
@@ -84,26 +92,35 @@ def _of_request(text: str, match: re.Match[str]) -> Mark | None:
     if _is_of_own_things(match, names_it=names_it) or anywhere("deferred").search(about):
         return None
     if match["quote"] is not None and text[match.end() - 1].isalnum():
-        return None  # the request itself stands in the quotation that ends here
+        return None  # the request is itself in the quotation that ends here
     start = after_blanks(text, match.end())
     is_conversation = _is_conversation(text, start)
     if (match["quote"] is not None or match["colon"]) and not is_conversation:
         end = quotation_end(text, start)
         if end is not None:
             return start, end, "request"
-    is_bare = bool(match["work"] or match["work_on_it"]) and _is_bare(about)
-    names_it = names_it or is_bare or bool(match["work_on_it"])
-    names_it = names_it or anywhere("of_anothers").search(about) is not None
-    follows = names_it if match["line"] else anywhere("demonstratives").search(about) is not None
-    follows = follows or (is_bare and bool(about.strip()) and not match["work_on_it"])
-    is_named = names_it and bool(match["stop"]) and bool(anywhere("sources").search(about))
-    is_announced = match["colon"] or (follows and (match["work"] or match["line"] or is_named))
+    is_announced = bool(match["colon"]) or _announces(match, names_it=names_it)
     if match["quote"] is not None or start == len(text) or not is_announced:
         return None
     if _only_gives(match) and is_conversation:
         return None
     is_long = anywhere("long_things").search(about) is not None
     return start, text_end(text, match.end(), is_long=is_long), "request"
+
+
+def _announces(match: re.Match[str], *, names_it: bool) -> bool:
+    """Return whether a request without a colon is about the text after it. `names_it` is true if
+    the request names a text.
+    """
+    about, on_it = match["about"], bool(match["work_on_it"])
+    is_bare = bool(match["work"] or on_it) and _is_bare(about)
+    names_it = names_it or is_bare or on_it or anywhere("of_anothers").search(about) is not None
+    # At the end of its line, a request is about the text below. Within a line, it must point at it.
+    points = names_it if match["line"] else anywhere("demonstratives").search(about) is not None
+    if not (points or (is_bare and bool(about.strip()) and not on_it)):
+        return False
+    is_named = names_it and bool(match["stop"]) and anywhere("sources").search(about) is not None
+    return bool(match["work"] or match["line"] or is_named)
 
 
 def is_without_text(line: str) -> bool:
@@ -259,7 +276,8 @@ def _labelled_sources(text: str) -> Iterator[Mark]:
         is_label = match["line"] is not None or _OF_OTHERS.search(match["label"]) is not None
         if is_label and _is_source(match["label"]):
             end = paragraph_end(text, match.end())
-            yield match.end(), return_of_the_speaker(text, match.end(), end), "document"
+            if text.count(" ", match.end(), end) + 1 >= FEWEST_WORDS_OF_A_TEXT:
+                yield match.end(), return_of_the_speaker(text, match.end(), end), "document"
 
 
 def _is_source(label: str) -> bool:
@@ -267,8 +285,7 @@ def _is_source(label: str) -> bool:
     themselves.
     """
     is_short = len(label.split()) <= WORDS_OF_A_LABEL
-    is_own_label = is_short and whole("own_labels").fullmatch(label) is not None
-    if is_own_label or anywhere("about_oneself").search(label):
+    if (is_short and is_own_label(label)) or anywhere("about_oneself").search(label):
         return False
     work = anywhere("works").search(label)
     if work is not None and not _IS_ORDER.match(label):

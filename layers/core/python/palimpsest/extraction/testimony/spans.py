@@ -8,7 +8,7 @@ from typing import Literal
 
 from palimpsest.extraction.testimony.blocks import Mark, blocks
 from palimpsest.extraction.testimony.frames import frames
-from palimpsest.extraction.testimony.turns import names_of, without_own_turns
+from palimpsest.extraction.testimony.turns import without_own_turns
 from palimpsest.privacy.secrets import secrets
 
 SpanClass = Literal["own", "material", "secret", "off_record"]
@@ -53,9 +53,8 @@ def withheld(text: str, parts: Iterable[Span]) -> tuple[tuple[SpanClass, str], .
 
 
 def _merged(text: str, *, user: str | None) -> list[Span]:
-    own = names_of(user)
     marks: list[Mark] = [*blocks(text, user=user)]
-    marks += (part for mark in frames(text) for part in without_own_turns(mark, text, names=own))
+    marks += (part for mark in frames(text) for part in without_own_turns(mark, text, user=user))
     material = [Span(start, end, "material", reason) for start, end, reason in marks]
     return sorted([*material, *_secret(text)], key=lambda span: (span.start, span.end))
 

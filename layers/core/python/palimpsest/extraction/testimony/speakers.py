@@ -12,7 +12,7 @@ from functools import cache
 from palimpsest.conversations.message import Message, text_of
 from palimpsest.extraction.finding import Finding
 from palimpsest.extraction.testimony.extents import sentence_start
-from palimpsest.extraction.testimony.words import phrases, whole
+from palimpsest.extraction.testimony.words import is_own_label, phrases, whole
 from palimpsest.memory.names import about, introduced_in, is_introduction, is_own_name
 from palimpsest.text.folding import normalized
 
@@ -50,7 +50,7 @@ def speaker_of(
     start = text.rfind("\n", 0, place) + 1 if place >= 0 else 0
     line = text[start : start + 400]
     label = _LABEL.match(line) if place >= 0 else None
-    if label and not whole("own_labels").fullmatch(label["name"]):
+    if label and not is_own_label(label["name"]):
         return None if is_own_name(label["name"], user=user, names=names) else label["name"]
     if place >= 0 and own_label(line, names=(*names, user)):
         return None
@@ -118,7 +118,7 @@ def names_in(messages: Sequence[Message], *, user: str, names: Sequence[str]) ->
             continue
         for line in text_of(message.chat)[:MOST_READ].splitlines():
             label = _LABEL.match(line)
-            if not label or whole("own_labels").fullmatch(label["name"]):
+            if not label or is_own_label(label["name"]):
                 known += introduced_in(line)
     return tuple(dict.fromkeys(known))
 

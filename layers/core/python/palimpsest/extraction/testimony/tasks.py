@@ -17,7 +17,7 @@ from palimpsest.extraction.testimony.extents import (
     text_end,
 )
 from palimpsest.extraction.testimony.lines import Mark
-from palimpsest.extraction.testimony.words import anywhere, phrases, whole
+from palimpsest.extraction.testimony.words import anywhere, is_own_label, phrases, whole
 
 Strength = Literal["strong", "weak"]
 LONGEST_TASK = 200
@@ -100,7 +100,7 @@ def _is_label(sentence: str) -> bool:
     """Return whether a sentence is a label of the speaker's own words: "Note to self:"."""
     label = sentence.strip().removesuffix(":")
     is_short = len(label.split()) <= WORDS_OF_A_LABEL
-    return is_short and whole("own_labels").fullmatch(label) is not None
+    return is_short and is_own_label(label)
 
 
 def _works(sentence: str, *, names_it: bool) -> bool:

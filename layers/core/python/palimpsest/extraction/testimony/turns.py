@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from palimpsest.extraction.testimony.lines import Mark, paragraphs
-from palimpsest.extraction.testimony.words import whole
+from palimpsest.extraction.testimony.words import is_own_label, whole
 from palimpsest.text.analyser import function_words
 
 LONGEST_READ = 400
@@ -77,7 +77,7 @@ _PLAIN_HEADER = re.compile(r"[^\n]*?\w[ ]\d{1,2}[:.h]\d\d[ \t]*")
 def is_name(label: str, *, sure: bool = False) -> bool:
     """Return whether a label can be a person's name."""
     words = label.split()
-    if whole("own_labels").fullmatch(label) or _ADDRESS.search(label):
+    if is_own_label(label) or _ADDRESS.search(label):
         return False
     if sure:
         return True
@@ -148,7 +148,7 @@ def _are_turns(labelled_lines: list[SpokenLine | None]) -> list[bool]:
     labels = Counter(turn.name for turn in labelled_lines if turn and not turn.sure)
     repeated = max(labels.values(), default=0) >= LEAST_TURNS
     # Labels that differ, with one of the speaker's own among them ("PS"), are those of a form.
-    is_form = not repeated and any(whole("own_labels").fullmatch(label) for label in labels)
+    is_form = not repeated and any(is_own_label(label) for label in labels)
     is_talk = repeated or len(labels) >= LEAST_TURNS
     return [
         turn is not None and (turn.sure or _counts(turn.name, is_form=is_form, is_talk=is_talk))
@@ -157,7 +157,7 @@ def _are_turns(labelled_lines: list[SpokenLine | None]) -> list[bool]:
 
 
 def _counts(label: str, *, is_form: bool, is_talk: bool) -> bool:
-    if is_form or whole("own_labels").fullmatch(label) or _ADDRESS.search(label):
+    if is_form or is_own_label(label) or _ADDRESS.search(label):
         return False
     return is_name(label) or (is_talk and len(label.split()) == 1 and not label.isupper())
 
@@ -190,7 +190,7 @@ def _shown(name: str) -> str:
         return UNKNOWN
     words = [word[:1].upper() + word[1:] for word in name.replace("’", "'").split()]
     shown = " ".join(words[:MOST_WORDS_SHOWN])
-    return UNKNOWN if whole("own_labels").fullmatch(shown) else shown
+    return UNKNOWN if is_own_label(shown) else shown
 
 
 def names_of(user: str | None) -> frozenset[str]:
@@ -200,11 +200,12 @@ def names_of(user: str | None) -> frozenset[str]:
     return frozenset({name, words[0], " ".join(words)}) - {""}
 
 
-def without_own_turns(mark: Mark, text: str, *, names: frozenset[str]) -> Iterator[Mark]:
+def without_own_turns(mark: Mark, text: str, *, user: str | None) -> Iterator[Mark]:
     """Yield the mark without the user's own lines, if the marked text is a conversation that the
-    user asks to work on. `names` has the user's names in lower case.
+    user asks to work on. `user` is the name that the user signs with.
     """
     start, end, reason = mark
+    names = names_of(user)
     spoken = turns(text) if reason == "request" and names else ()
     inside = [turn for turn in spoken if start <= turn.start and turn.end <= end]
     if len({turn.name for turn in inside}) >= LEAST_SPEAKERS:

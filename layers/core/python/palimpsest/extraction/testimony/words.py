@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 
+from palimpsest.privacy.wishes import asks_to_keep
 from palimpsest.text.sought import Sought
 
 SENTENCE_START = r"(?:^|(?<=[.!?:\n\"'”’»)…*]))[ \t]*"
@@ -315,3 +316,10 @@ def in_lines(
         if begun >= place and (match := pattern.match(text, begun, limit)):
             place = match.end()
             yield match
+
+
+def is_own_label(label: str) -> bool:
+    """Return whether a label stands before the speaker's own words: "Note to self", "Please
+    remember this".
+    """
+    return whole("own_labels").fullmatch(label) is not None or asks_to_keep(label)

@@ -149,28 +149,43 @@ def ends_of(sentence: str) -> tuple[End, ...]:
     """Return the ends that a sentence states. A sentence that supposes, plans or asks
     states none.
     """
-    numbers = candidates("ends", spoken(sentence) if "user" in sentence else sentence)
-    if sentence.count(" ") > MOST_PLAIN:
-        numbers = [number for number in numbers if _cues()[number].kind != "plain"]
-    if not numbers or sentence.count(" ") > MOST_BLANKS:
-        return ()
-    if not _has_any_needed(numbers, sentence) or is_question(sentence):
+    numbers = _cues_that_may_match(sentence)
+    if not numbers or is_question(sentence):
         return ()
     in_own_voice = spoken(sentence)
     if not is_rewritten(in_own_voice):
-        numbers = [number for number in numbers if _has_needed(number, lowered(in_own_voice))]
-        if not numbers:
-            return ()
+        lower = lowered(in_own_voice)
+        numbers = [number for number in numbers if _has_needed(number, lower)]
+    ends = _ends_by_clause(in_own_voice, numbers) if numbers else []
+    return () if ends and is_unreal(in_own_voice) else tuple(ends)
+
+
+def _cues_that_may_match(sentence: str) -> Sequence[int]:
+    """Return the cues that the words of a sentence allow. A long sentence states nothing by a plain
+    denial, and a very long one nothing at all.
+    """
+    blanks = sentence.count(" ")
+    if blanks > MOST_BLANKS:
+        return ()
+    numbers = candidates("ends", spoken(sentence) if "user" in sentence else sentence)
+    if blanks > MOST_PLAIN:
+        numbers = [number for number in numbers if _cues()[number].kind != "plain"]
+    return numbers if _has_any_needed(numbers, sentence) else ()
+
+
+def _ends_by_clause(sentence: str, numbers: Sequence[int]) -> list[End]:
+    """Return the ends that the clauses of a sentence state. A short sentence is also read as a
+    whole, because a comma may separate a verb from its thing.
+    """
     ends: list[End] = []
     before = ""
-    parts = clauses(in_own_voice)
-    whole = [in_own_voice] if in_own_voice.count(" ") < SHORT and "," in in_own_voice else []
-    for clause in dict.fromkeys((*parts, *whole)):
-        likely = _likely(clause, in_own_voice, numbers)
+    is_read_whole = "," in sentence and sentence.count(" ") < SHORT
+    for clause in dict.fromkeys((*clauses(sentence), *([sentence] if is_read_whole else ()))):
+        likely = _likely(clause, sentence, numbers)
         if likely and not _never(clause):
             ends += _ends_of(spoken(clause), before, likely)
-        before = clause if _has_pronoun(in_own_voice) else ""
-    return () if ends and is_unreal(in_own_voice) else tuple(ends)
+        before = clause if _has_pronoun(sentence) else ""
+    return ends
 
 
 def begins_state(sentence: str) -> bool:

@@ -36,6 +36,8 @@ _CAPITALS = re.compile(r"(?<!\\)[A-ZÀ-Þ]")
 _DIGIT = re.compile(r"\d")
 _FIRST = re.compile(r"[^\W_]+")
 _ANYTHING, _VARIES = re.compile(r"\.\{[\d,]*\}"), re.compile(r"[()|\[\]?*+]")
+_PAIRS = (frozenset({"", "n"}), frozenset({"", "d"}), frozenset({"y", "ied"}))
+"""Endings of two forms of one word: "live" and "lived", "study" and "studied"."""
 _INFLECTIONS = frozenset(
     {
         "",
@@ -379,7 +381,7 @@ def is_alike(word: str, other: str) -> bool:
     """Return whether two folded words are forms of the same word."""
     ends = set(rests(word, other))
     is_number = word[:1].isdigit() and word.rstrip("s") == other.rstrip("s")
-    return word == other or is_number or ends <= _INFLECTIONS or ends == {"", "n"}
+    return word == other or is_number or ends <= _INFLECTIONS or ends in _PAIRS
 
 
 def is_meant_by(word: str, others: Sequence[str]) -> bool:

@@ -84,7 +84,8 @@ def job_put(jobs_table: str, job: Job) -> Action:
 
 def _user_update(scope: UserScope, commit: MemoryCommit, walk: Walk | None) -> Update:
     update = _listed(scope)
-    update.add("version", 1)
+    # Readers need the attribute. Adding nothing makes it and leaves an existing version as it is.
+    update.add("version", int(commit.changes_memory))
     if commit.gained:
         update.add("current", commit.gained)
     require_epoch(update, commit.epoch)
@@ -133,8 +134,7 @@ def listing(table: str, scope: UserScope, epoch: int) -> Action:
     this epoch.
     """
     update = _listed(scope)
-    # Readers need the attribute. Adding nothing makes it and leaves an existing version as it is.
-    update.add("version", 0)
+    update.add("version", 0)  # as in _user_update
     require_epoch(update, epoch)
     return {"Update": update.arguments(table, scope.partition, memory_items.USER)}
 
