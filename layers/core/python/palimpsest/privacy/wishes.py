@@ -114,6 +114,7 @@ def wish_of(text: str) -> Wish:
     is_off = is_off or bool(clauses) or _denies_keeping(unquoted)
     if not is_off:
         return NO_WISH
+    # A message that is nothing but a wish is about other words than its own.
     rest = anywhere("forget").sub(" ", without(unquoted, clauses))
     announces = anywhere("announces").search(rest) is not None
     rest = anywhere("off_record").sub(" ", anywhere("announces").sub(" ", rest))

@@ -319,7 +319,8 @@ def without_times(text: str) -> str:
 
 
 @cache
-def _empty() -> frozenset[str]:
+def empty_words() -> frozenset[str]:
+    """Return the folded words that name nothing."""
     return function_words() | frozenset(map(folded, entries(PACKAGE, "empty")))
 
 
@@ -328,7 +329,7 @@ def naming(text: str) -> tuple[str, ...]:
     """Return the words of the text that name something, folded, in order."""
     plain = spoken(text).replace("-", " ").replace("’", " ").replace("'", " ")
     terms = words(without_times(plain))
-    empty = _empty()
+    empty = empty_words()
     return tuple(dict.fromkeys(word for word in terms if word not in empty))
 
 
