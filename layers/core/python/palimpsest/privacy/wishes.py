@@ -38,6 +38,7 @@ _STEM = Stems(
     r"|siegel|niemand|keiner|verlässt|zwischen|pas un mot|private|hidden|rmbr|rmember|scratch"
     r"|convo|this stays|that stays|das bleib|bleibt hier|ça reste|nirgend|gedächtnis|auftauch"
     r"|mémoire|memoria|privado|privé|books|your files|your brain|what you know|sorte pas|salga"
+    r"|out of my|anywhere|for you|akte|profil|pour toi|pour vous|nulle part|ningun|ningún|para ti"
     r"|track|learn from|take back|acuerd|acordar|behält|erinner|für dich|if you forgot|not for your"
 )
 """Every wish contains one of these stems. Most texts contain none of them, so no other pattern is

@@ -358,9 +358,9 @@ def _is_about(end: End, topic: str, record: Record) -> bool:
         return (record.subject or "") in USER or end.about == "partner"
     if end.about not in OF_A_CLASS or record.type == "instruction" or not is_own(record):
         return False
-    said = lowered(record.content)
+    content = lowered(record.content)
     return any(
-        end.about in classes(word) and f"{word} of" not in said  # "sick of the heat"
+        end.about in classes(word) and f"{word} of" not in content  # "sick of the heat"
         for word in naming(record.content)[:MOST_SAID]
     )
 
