@@ -280,7 +280,7 @@ def is_ended(record: Record, by: Sequence[End]) -> bool:
 
 
 def _is_in_passing(end: End, record: Record) -> bool:
-    """Return whether a record names the ended thing only in passing, or in what would be."""
+    """Return whether a record names the ended thing only in passing, or only supposes something."""
     if end.kind == "plain":
         return is_unreal(spoken(record.content))
     return end.kind in OF_THE_THING and is_only_beside(end.words, record.content)
