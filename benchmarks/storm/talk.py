@@ -45,10 +45,14 @@ class Course:
     bad_contexts: list[str] = field(default_factory=list)
 
 
-def wrong_with(context: Mapping[str, Any], budget: int) -> str | None:
-    """Return what a chat model would refuse in a context, or None."""
+def wrong_with(
+    context: Mapping[str, Any], budget: int, *, may_be_empty: bool = False
+) -> str | None:
+    """Return what a chat model would refuse in a context, or None. The context of a session without
+    messages is empty.
+    """
     messages: Sequence[Any] = context["messages"]
-    if not messages:
+    if not messages and not may_be_empty:
         return "empty"
     if context["tokens"]["total"] > budget:
         return f"{context['tokens']['total']} tokens of {budget}"
@@ -103,7 +107,7 @@ class User(threading.Thread):
         status, context = self._call("GET", f"{path}/context")
         if status == HTTPStatus.OK:
             self.course.contexts += 1
-            wrong = wrong_with(context, BUDGET)
+            wrong = wrong_with(context, BUDGET, may_be_empty=not session.acknowledged)
             if wrong is not None:
                 self.course.bad_contexts.append(f"{session.name}: {wrong}")
 

@@ -58,6 +58,10 @@ def test_a_context_must_be_valid_and_within_its_budget(
     assert wrong_with({"messages": messages, "tokens": {"total": tokens}}, 10) == wrong
 
 
+def test_a_conversation_without_messages_has_an_empty_context() -> None:
+    assert wrong_with({"messages": [], "tokens": {"total": 0}}, 10, may_be_empty=True) is None
+
+
 def test_the_model_misbehaves_in_28_ways_and_answers_well_otherwise() -> None:
     assert len(set(map(repr, WAYS.values()))) == len(WAYS) == 28
     assert OK not in WAYS.values()

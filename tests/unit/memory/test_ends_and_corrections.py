@@ -58,6 +58,12 @@ def current(service: ExtractionService) -> set[str]:
         ("Je travaille chez Michelin.", "J'ai démissionné."),
         ("Vivo en Granada.", "Ya no vivo en Granada."),
         ("Tengo una moto Vespa.", "He vendido la Vespa."),
+        ("I live in Jena.", "I haven't lived in Jena since March."),
+        ("I study at Aston University.", "I haven't studied at Aston since January."),
+        ("I have a car.", "I sold the car that I bought in 2019."),
+        ("J'ai une Clio grise.", "J'ai vendu la Clio que j'avais."),
+        ("Vivo en Soria.", "Desde marzo no vivo en Soria."),
+        ("Juego al pádel los jueves.", "No juego al pádel desde mayo."),
     ],
 )
 def test_a_statement_of_an_end_ends_what_it_names_and_leaves_its_history(
@@ -81,6 +87,8 @@ def test_a_statement_of_an_end_ends_what_it_names_and_leaves_its_history(
         ("I live in Hamburg.", "I'd sell the flat if I moved out of Hamburg."),
         ("Ich arbeite bei Bosch.", "Meine Kollegin hat gekündigt."),
         ("J'habite à Lille.", "Je n'ai plus de voiture."),
+        ("I talk to Tom every day.", "I haven't seen Tom since May."),
+        ("I work in Jena.", "I haven't lived in Jena since March."),
     ],
 )
 def test_an_end_of_something_else_ends_nothing(before: str, other: str) -> None:

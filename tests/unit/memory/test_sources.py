@@ -28,6 +28,30 @@ def test_one_fact_said_five_ways_is_one_memory_with_five_sources() -> None:
     assert one["sources"] == memory["sources"]
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        ("I'm a carpenter.", "By trade I'm a carpenter.", "My job is carpenter."),
+        ("I work at the Tide Museum.", "The Tide Museum is my employer."),
+        ("My wife is called Ines.", "Ines and I are married."),
+        ("Mein Geburtstag ist der 4. Mai.", "Am 4. Mai habe ich Geburtstag."),
+        ("Mein Hund heißt Fiete.", "Der Name meines Hundes ist Fiete."),
+        ("Ich bin gegen Haselnüsse allergisch.", "Ich habe eine Haselnussallergie."),
+        ("Mon chien s'appelle Filou.", "Filou est mon chien."),
+        ("J'habite à Angers.", "Ma ville, c'est Angers."),
+        ("Mon anniversaire est le 4 mai.", "Je fête mon anniversaire le 4 mai."),
+        ("Vivo en Cádiz.", "Estoy viviendo en Cádiz."),
+        ("Mi mujer se llama Inés.", "Inés es mi mujer.", "El nombre de mi mujer es Inés."),
+        ("Soy alérgica al polen.", "Mi alergia es al polen."),
+    ],
+)
+def test_the_same_in_other_words_is_one_more_source(said: tuple[str, ...]) -> None:
+    call = Caller("2026-03-02")
+    call.says(*said)
+    (memory,) = call.memories()
+    assert (memory["content"], len(memory["sources"])) == (said[0], len(said))
+
+
 def test_each_version_has_its_own_sources() -> None:
     call = Caller("2026-03-02")
     call.says("I live in Tromsø.", "I moved to Bergen.", "Bergen is my home.", "I live in Tromsø.")

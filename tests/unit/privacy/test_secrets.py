@@ -18,6 +18,16 @@ SAID = [
     ("password = tr0ub4dor&3", "tr0ub4dor&3"),
     ("I changed my password to Winter#2025", "Winter#2025"),
     ("u: admin p: hunter2", "hunter2"),
+    ("You can log in as rita with hunter2banana.", "hunter2banana"),
+    ("Just press 71294 on the keypad by the side door.", "71294"),
+    ("The code to my bike lock happens to be 3-9-1-7 now.", "3-9-1-7"),
+    ("Mein WLAN-Schlüssel: Regenbogen-4711", "Regenbogen-4711"),
+    ("Einloggen kannst du dich mit Mohnblume!7.", "Mohnblume!7"),
+    ("Tippe 3391 am Tastenfeld ein.", "3391"),
+    ("Pour entrer, tape 58B21 sur le digicode.", "58B21"),
+    ("Sur ce site je me connecte avec Belette!77.", "Belette!77"),
+    ("Al portal accedo siempre con Gorrion_31.", "Gorrion_31"),
+    ("Marca 5583 en el teclado de la puerta.", "5583"),
     ("My Netflix login is bob@example.com with Giraffe!88", "Giraffe!88"),
     ("remember my creds: tina@mail.com:Hearts4ever", "Hearts4ever"),
     ("to unlock my phone type 258013", "258013"),
@@ -124,6 +134,11 @@ def test_a_secret_is_masked(text: str, secret: str) -> None:
 
 
 HARMLESS = [
+    "I logged in with my iPhone 15.",
+    "Sign in with Google.",
+    "Type 42 into the search box.",
+    "Enter room 12B at the end of the hall.",
+    "Melde dich mit deinem Namen an.",
     "My password is too weak.",
     "I forgot my password.",
     "I forgot my password and my cat is called Rex.",

@@ -6,6 +6,16 @@ import pytest
 from palimpsest.privacy.wishes import NO_WISH, wish_of
 
 OFF = [
+    "Can this stay out of my file? I'm on antidepressants.",
+    "My cousin is in rehab. That must not show up anywhere.",
+    "For your ears only: I voted for the other side.",
+    "Das soll nirgends stehen: Ich trinke zu viel.",
+    "Nur für dich: Ich bin verliebt.",
+    "Ich bin krank. Das soll nicht in meiner Akte landen.",
+    "Juste pour toi : je divorce.",
+    "Cela ne doit apparaître nulle part : je bois.",
+    "Solo entre nosotros: odio a mi jefe.",
+    "Esto no debe constar en ningún sitio: tomé drogas.",
     "I'm seeing a therapist, but that's not for your files.",
     "dont rmbr this: i failed math",
     "Treat this as private and don't save: my wife left me.",
@@ -107,6 +117,11 @@ NEXT = [
     "Darf ich dir etwas sagen, das unter uns bleibt?",
 ]
 NONE = [
+    "I bought this only for you.",
+    "The error does not show up anywhere.",
+    "Ich habe das nur für dich gekocht.",
+    "Das Profil ist für dich.",
+    "Esto es solo para ti.",
     "Scratch that, 4pm",
     "Delete it from the table, I work with Postgres.",
     "That's not in my notes, I study law.",

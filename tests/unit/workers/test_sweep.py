@@ -6,12 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 from palimpsest.clock import seconds
-from palimpsest.engines.places import job_partition
+from palimpsest.engines.places import SHARDS, job_partition, shards_at
 from palimpsest.errors import Unavailable
 from palimpsest.jobs.events import JobNotice, RecordChanged
 from palimpsest.jobs.handling import CountedTries
@@ -26,6 +27,7 @@ from palimpsest.jobs.job import (
 )
 from palimpsest.jobs.payloads import NewerPayload
 from palimpsest.wiring.sweep import wire_sweep
+from palimpsest.workers.sweep import PATIENCE
 
 from tests.service import SARAH
 from tests.unit.conversations.service import ConversationService
@@ -114,6 +116,29 @@ def test_what_waits_in_a_long_queue_is_sent_again_ever_more_rarely(
         service.time.advance(MINUTE)
         service.sweep()
     assert len(service.sent_again) <= 6
+
+
+def test_a_sweep_without_time_for_all_work_leaves_the_rest_to_the_next_ones(
+    service: ConversationService,
+) -> None:
+    for session in map(str, range(60)):
+        service.append("hello", session=session)
+        service.app.manage.delete(service.session(session))
+    lost = {job.id for job in service.all_jobs() if job.kind == "delete"}
+    service.delivered = len(service.outbox)
+    sweep = replace(service.sweep, timer=count(step=PATIENCE / 10).__next__)
+    visits = []
+    for _ in range(20):
+        service.time.advance(MINUTE)
+        visits.append(sweep())
+    assert max(visits) <= 10 < len(lost)
+    assert {notice.job_id for notice in service.sent_again} == lost
+
+
+def test_each_shard_comes_first_in_some_minute() -> None:
+    firsts = {next(shards_at(minute * MINUTE)) for minute in range(SHARDS)}
+    assert firsts == set(shards_at(0))
+    assert len(firsts) == SHARDS
 
 
 def seconds_of(service: ConversationService) -> int:

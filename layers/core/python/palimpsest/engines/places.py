@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
+from collections.abc import Iterator
 
 from palimpsest.jobs.job import RETENTION_SECONDS, Job
 from palimpsest.memory.ports import MemoryCommit
@@ -22,6 +23,8 @@ SHARDS = 64
 """The number of partitions over which the due work of all tenants is spread. A round of the sweep
 queries each of them.
 """
+STRIDE = 39  # shards; it shares no divisor with their number, so that each of them comes first
+MINUTE = 60
 
 TOMBSTONE_SECONDS = RETENTION_SECONDS + 24 * 3600
 """How long the head of a deleted session is kept. The day beyond 30 days ensures that every promise
@@ -116,3 +119,12 @@ def record_listed_as(record: Record) -> str:
     milliseconds) and then id.
     """
     return f"{record.created_at:015d}#{record.id}"
+
+
+def shards_at(now: int) -> Iterator[str]:
+    """Yield all shards in the order in which they are visited at `now` (epoch seconds). Each minute
+    begins at a shard far from the one before, because a sweep that has no time for all shards would
+    otherwise never reach the last ones.
+    """
+    first = now // MINUTE * STRIDE
+    return (str((first + place) % SHARDS) for place in range(SHARDS))

@@ -14,11 +14,12 @@ from itertools import chain
 from palimpsest.conversations.message import Message, text_of
 from palimpsest.extraction.chunk import Chunk
 from palimpsest.extraction.finding import Finding
-from palimpsest.extraction.relating import Related, related
+from palimpsest.extraction.relating import READ, Related, related
 from palimpsest.extraction.testimony.speakers import USER
 from palimpsest.extraction.timing import changes_on_a_day
 from palimpsest.memory.ended import EndOfTopic
 from palimpsest.memory.ended_on import label_of
+from palimpsest.memory.meaning.admitted import corrects_in, likeness
 from palimpsest.memory.meaning.corrections import Correction, corrected, correction_of
 from palimpsest.memory.meaning.ends import End, begins_state, ends_of, is_ended
 from palimpsest.memory.meaning.frames import (
@@ -83,7 +84,9 @@ def reconciled(
         if finding.depends and _corrects(finding, statement, rank, chunk, state):
             put_right.add(quoted)
             continue
-        if _changes(finding, statement, rank, state):
+        if _changes(finding, statement, rank, state) or _puts_right(
+            finding, statement, rank, chunk, state
+        ):
             continue
         is_end = _ends(finding, statement, rank, state)
         if finding.depends and is_end:
@@ -227,7 +230,8 @@ def _of_known_value(statement: Statement, state: _Known) -> Statement:
     known statement does, in the words of that one. Otherwise "I'm 24" would hide the rest of "I'm
     24 and never learned to swim".
     """
-    known = next((one for one in state.records if one.topic_key == statement.topic_key), None)
+    of_topic = (record for record in state.records if record.topic_key == statement.topic_key)
+    known = next(of_topic, None)
     if known is None or differ_in_value(known.content, statement.content):
         return statement
     if ends_of(statement.content) or not _has_the_value_of(statement, known):
@@ -385,6 +389,54 @@ def _changes(finding: Finding, statement: Statement, rank: int, state: _Known) -
             state.statements.append((replace(finding, content=content), right, rank))
             return True
     return False
+
+
+def _puts_right(
+    finding: Finding, statement: Statement, rank: int, chunk: Chunk, state: _Known
+) -> bool:
+    """Return whether a full statement corrects a known one because its message says so. If so, it
+    is stored in place of the likest known one.
+    """
+    seq = max(finding.seqs)
+    message = _heard(chunk).get(seq)
+    if statement.type not in READ or finding.depends or message is None:
+        return False
+    if not corrects_in(text_of(message.chat), finding.quote):
+        return False
+    order = _order(statement, rank)
+    wrong = _likest(statement, [record for record in state.records if record.order < order])
+    own = [
+        (place, other)
+        for place, (its_finding, other, _) in enumerate(state.statements)
+        if seq not in its_finding.seqs
+    ]
+    wrong_own = _likest(statement, [_draft(other) for _, other in own])
+    if wrong_own is not None:
+        place = next(place for place, other in own if _draft(other) == wrong_own)
+        state.statements[place] = (finding, statement, rank)
+        return True
+    if wrong is None:
+        return False
+    key = topic_of_edits(wrong)
+    if statement.topic_key is not None and statement.topic_key != wrong.topic_key:
+        state.ends.setdefault(key, EndOfTopic(key, order, wrong.id))
+        return False
+    before = wrong.id if wrong.topic_key is None else None
+    right = replace(statement, version_of=key, replaces=before)
+    state.statements.append((finding, right, rank))
+    return True
+
+
+def _likest(statement: Statement, known: Sequence[Record]) -> Record | None:
+    """Return the known statement that is likest to a correction; None if none is like it."""
+    content = unlabelled(statement.content, statement.subject)
+    alike = [
+        (likeness(content, unlabelled(record.content, record.subject)), record.order, record)
+        for record in known
+        if record.type in READ and (record.subject or USER) == (statement.subject or USER)
+    ]
+    best = max(alike, key=lambda entry: entry[:2], default=None)
+    return best[2] if best is not None and best[0] > 0 else None
 
 
 Change = Callable[[str], str | None]

@@ -141,8 +141,8 @@ class Jobs(Protocol):
         """
 
     def due(self, *, now: int, limit: int) -> Iterator[Due]:
-        """Yield the items that are due at `now`, oldest first, at most `limit` of each shard. The
-        read is eventually consistent.
+        """Yield the items that are due at `now`, oldest first, at most `limit` of each shard. Each
+        minute begins at another shard. The read is eventually consistent.
         """
 
 

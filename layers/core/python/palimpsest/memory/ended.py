@@ -55,7 +55,7 @@ def ended_by(ends: Sequence[EndOfTopic], known: MemoryState) -> list[Superseded]
         if current is None or topic.order is None or topic.order >= end.order:
             continue
         if end.record in (None, current.id):
-            is_later = end.on is not None and begin_of(end.on) >= current.valid_from
+            is_later = end.on is not None and begin_of(end.on) > current.valid_from
             on = end.on if is_later else None
             without = replace(topic, current=None, order=end.order, ended=current.id, ended_on=on)
             known.topics[end.topic_key] = without

@@ -18,6 +18,7 @@ from palimpsest.extraction.ports import Extraction
 from palimpsest.extraction.testimony.speakers import is_report
 from palimpsest.graph.things import USER_TYPE, Relation
 from palimpsest.memory.burials import Stated as Statement
+from palimpsest.memory.meaning.admitted import only_admits, without_announcement
 from palimpsest.memory.meaning.corrections import (
     begins_as_correction,
     correction_of,
@@ -119,19 +120,20 @@ def _findings(
 ) -> Iterator[Finding]:
     day, before = said_at(message).date(), list[str]()
     announced = ""
-    for sentence in with_greeting(
+    for spoken_sentence in with_greeting(
         list(sentences_at_the_ends(text_of(message.chat), most=MOST_READ))
     ):
+        sentence = _without_announcement(spoken_sentence)
         whole = (f"{announced} {sentence}" if announced else sentence).strip()
         corrects = _can_be_quoted(sentence, message) and _corrects(whole, sentence)
         announced = sentence if is_signal(sentence) else ""
         if corrects:
             yield replace(_depending(whole, message.seq), quote=sentence)
-        if announced or corrects:
+        if announced or corrects or only_admits(sentence):
             before.append(sentence)
             continue
         first = begins_as_correction(sentence)
-        rest = sentence
+        rest = sentence if sentence is spoken_sentence else sentence[0].upper() + sentence[1:]
         if first is not None and not _states_known(sentence):
             yield replace(_depending(first[0], message.seq), quote=first[0])
             rest = first[1]
@@ -149,6 +151,14 @@ def _findings(
             yield replace(_depending(_with_what(sentence, before), message.seq), quote=sentence)
         for finding in statements:
             yield _cited(finding, message.seq, text, sentence)
+
+
+def _without_announcement(sentence: str) -> str:
+    """Return the sentence without words that only announce a correction, if the rest is a
+    statement by itself.
+    """
+    plain = without_announcement(sentence)
+    return plain if plain is sentence or _stated(plain, date.min) else sentence
 
 
 def _corrects(whole: str, sentence: str) -> bool:

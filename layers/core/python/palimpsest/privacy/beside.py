@@ -27,6 +27,7 @@ _STEM = Stems(
 )
 MOST_BETWEEN = 200  # characters between a name for secrets and the secret
 _FIGURES = re.compile(r"\d{4}|\d-\d")
+_DIGIT = re.compile(r"\d")
 Used = tuple[int, int, str]
 """The beginning and end of a secret, and the reason why it is one."""
 
@@ -128,9 +129,37 @@ def _pairs(text: str) -> Iterator[Used]:
             yield *match.span("value"), "password"
 
 
+@cache
+def _entered() -> Sought:
+    """Return a value with which somebody logs in, or a code that somebody types at a lock: "you can
+    log in with swordfish7", "type 58B21 at the keypad".
+    """
+    typed = r"(?P<typed>(?=[A-Za-z#*-]{0,6}\d)(?=\w*\d\w*\d)[A-Za-z0-9#*]{3,12})"
+    value = r"[\"'“”„«»`]?(?P<value>[^\s\"'“”„«»`]{4,64})"
+    return Sought(
+        rf"(?<!\w)(?:{phrases('logs_in')})[ \t]*:?[ \t]+{value}"
+        rf"|(?<!\w)(?:{phrases('typed')})[ \t]+{typed}[ \t]+(?:\w{{1,12}}['’ \t]+){{1,4}}?"
+        rf"(?:{phrases('locks')})(?!\w)",
+        re.IGNORECASE,
+    )
+
+
+def _given_values(text: str) -> Iterator[Used]:
+    """Yield the values that a sentence tells somebody to enter."""
+    for match in _entered().finditer(text):
+        if match["typed"]:
+            yield *match.span("typed"), "code"
+            continue
+        value = match["value"].rstrip(AROUND + "!?…")
+        if looks(value, least=LEAST_PASSWORD, strict=True):
+            yield match.start("value"), match.start("value") + len(value), "password"
+
+
 def used_secrets(text: str) -> Iterator[Used]:
     """Yield the codes that open something, and the passwords that a sentence uses."""
     yield from _pairs(text)
+    if _DIGIT.search(text):
+        yield from _given_values(text)
     if _FIGURES.search(text):
         yield from _unlocking(text)
     if not _STEM.are_in(text):

@@ -179,6 +179,7 @@ def _reversed() -> Sought:
 
 def _after_noun(text: str, noun: re.Match[str], kind: Class) -> tuple[int, int] | None:
     """Return beginning and end of the secret that follows its name, or None if none follows."""
+    # A value may follow its name without a link: "my PIN 1234".
     if text[noun.end() : noun.end() + 1] in (" ", "\t"):
         span = _value(text, noun.end() + 1, kind, strict=True)
         if span is not None:

@@ -112,6 +112,7 @@ def _places(text: str) -> Iterator[Mark]:
     yield from said_secrets(text)
     if _DIGIT.search(text) is None:
         return
+    # One in ten other numbers passes the check of a card too, so the words before a number count.
     for match in _CARD.finditer(text):
         if is_card(match[0]) and not _NO_CARD.search(
             text, max(0, match.start() - _BEFORE), match.start()
@@ -156,6 +157,7 @@ def _tokens(text: str, pattern: re.Pattern[str]) -> Iterator[Mark]:
         if group == 0:
             if (goes_on := _TOKEN_GOES_ON.match(text, place)) is not None:
                 place = goes_on.end()
+            # The match begins within a longer word.
             if text[max(0, start - 1) : start].isalnum():
                 continue
         yield start, place, "token"

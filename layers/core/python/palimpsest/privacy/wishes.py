@@ -38,6 +38,7 @@ _STEM = Stems(
     r"|siegel|niemand|keiner|verlässt|zwischen|pas un mot|private|hidden|rmbr|rmember|scratch"
     r"|convo|this stays|that stays|das bleib|bleibt hier|ça reste|nirgend|gedächtnis|auftauch"
     r"|mémoire|memoria|privado|privé|books|your files|your brain|what you know|sorte pas|salga"
+    r"|out of my|anywhere|for you|akte|profil|pour toi|pour vous|nulle part|ningun|ningún|para ti"
     r"|track|learn from|take back|acuerd|acordar|behält|erinner|für dich|if you forgot|not for your"
 )
 """Every wish contains one of these stems. Most texts contain none of them, so no other pattern is
@@ -113,6 +114,7 @@ def wish_of(text: str) -> Wish:
     is_off = is_off or bool(clauses) or _denies_keeping(unquoted)
     if not is_off:
         return NO_WISH
+    # A message that is nothing but a wish is about other words than its own.
     rest = anywhere("forget").sub(" ", without(unquoted, clauses))
     announces = anywhere("announces").search(rest) is not None
     rest = anywhere("off_record").sub(" ", anywhere("announces").sub(" ", rest))

@@ -4,8 +4,9 @@ again, and creates the extraction jobs of idle sessions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from time import monotonic
 
 from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.lifecycle import armed_extraction
@@ -23,12 +24,16 @@ from palimpsest.scope import Scope, SessionScope
 from palimpsest.usage import Usages
 
 PER_SHARD = 25
+PATIENCE = 40.0
+"""Seconds for visits of sessions and jobs, and as many again for the memories. The function has 90,
+and a visit takes some seconds if a table refuses calls.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
     """The scheduled sweep. `restarts` has, for each family of jobs, the function that starts a job
-    again. `queues` is None if jobs are done without queues.
+    again. `queues` is None if jobs are done without queues. `timer` returns seconds.
     """
 
     sessions: Sessions
@@ -38,17 +43,22 @@ class Sweep:
     expire: Expire
     queues: Queues | None
     usages: Usages
+    timer: Callable[[], float] = monotonic
 
     def __call__(self) -> int:
         """Visit the sessions and jobs that are due, at most 25 of each shard, and then the
-        memories. Return how many were visited.
+        memories. Return how many were visited. The rest is left to the next sweep, which begins at
+        another shard.
 
         If another writer changes one of them at the same time, the next sweep visits it again. A
         store that does not answer delays no other visit. `Unavailable` is raised for it after all
         visits.
         """
         looked_at, unavailable = 0, None
+        until = self.timer() + PATIENCE
         for due in self.jobs.due(now=seconds(self.clock.now()), limit=PER_SHARD):
+            if self.timer() >= until:
+                break
             looked_at += 1
             try:
                 self._look(due)
@@ -56,7 +66,8 @@ class Sweep:
                 continue
             except Unavailable as error:
                 unavailable = error
-        looked_at += self.expire()
+        until = self.timer() + PATIENCE
+        looked_at += self.expire(has_time=lambda: self.timer() < until)
         if unavailable is not None:
             raise unavailable
         return looked_at

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from palimpsest.engines.cursors import job_cursor
-from palimpsest.engines.places import job_listed_as, job_partition, shard_of
+from palimpsest.engines.places import job_listed_as, job_partition, shard_of, shards_at
 from palimpsest.errors import CommitLost
 from palimpsest.idempotency import KeyedCall
 from palimpsest.jobs.job import Job, JobState
@@ -118,7 +118,7 @@ class LocalJobs:
         for due_at, partition, due in self._with_deadline():
             if due_at <= now:
                 shards[shard_of(partition)].append((due_at, due))
-        for shard in sorted(shards):
+        for shard in filter(shards.__contains__, shards_at(now)):
             oldest = sorted(shards[shard], key=lambda entry: entry[0])
             yield from (due for _, due in oldest[:limit])
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
-from palimpsest.engines.places import shard_of
+from palimpsest.engines.places import shard_of, shards_at
 from palimpsest.errors import CommitLost
 from palimpsest.memory.expiry import Walk
 from palimpsest.memory.ports import RecordPage, Reminder
@@ -62,7 +62,7 @@ class LocalExpiries:
                     place = scope.partition
                     shard = shard_of(place if name is None else name)
                     shards[shard].append((due_at, place, scope, name))
-        for shard in sorted(shards):
+        for shard in filter(shards.__contains__, shards_at(now)):
             oldest = sorted(shards[shard], key=lambda entry: (*entry[:2], entry[3] or ""))[:limit]
             yield from ((scope, name) for *_, scope, name in oldest)
 

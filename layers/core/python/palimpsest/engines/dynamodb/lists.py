@@ -12,7 +12,7 @@ from heapq import merge
 from itertools import islice
 
 from palimpsest.engines.dynamodb.table import Item, Table
-from palimpsest.engines.places import SHARDS
+from palimpsest.engines.places import shards_at
 from palimpsest.parallel import run_each
 from palimpsest.scope import Scope, UserScope
 
@@ -140,8 +140,8 @@ def due_items(table: Table, *, now: int, limit: int) -> Iterator[Item]:
     """Yield the keys of the items that are due at `now` (epoch seconds). Each shard gives up to
     `limit` items, the oldest first. Eventually consistent.
     """
-    for shard in range(SHARDS):
-        values = {":shard": {"S": str(shard)}, ":now": {"N": str(now)}}
+    for shard in shards_at(now):
+        values = {":shard": {"S": shard}, ":now": {"N": str(now)}}
         pages = table.pages(
             "due_shard = :shard AND due_at <= :now", values, IndexName="due", Limit=limit
         )

@@ -36,6 +36,8 @@ _CAPITALS = re.compile(r"(?<!\\)[A-ZÀ-Þ]")
 _DIGIT = re.compile(r"\d")
 _FIRST = re.compile(r"[^\W_]+")
 _ANYTHING, _VARIES = re.compile(r"\.\{[\d,]*\}"), re.compile(r"[()|\[\]?*+]")
+_PAIRS = (frozenset({"", "n"}), frozenset({"", "d"}), frozenset({"y", "ied"}))
+"""Endings of two forms of one word: "live" and "lived", "study" and "studied"."""
 _INFLECTIONS = frozenset(
     {
         "",
@@ -317,7 +319,8 @@ def without_times(text: str) -> str:
 
 
 @cache
-def _empty() -> frozenset[str]:
+def empty_words() -> frozenset[str]:
+    """Return the folded words that name nothing."""
     return function_words() | frozenset(map(folded, entries(PACKAGE, "empty")))
 
 
@@ -326,7 +329,7 @@ def naming(text: str) -> tuple[str, ...]:
     """Return the words of the text that name something, folded, in order."""
     plain = spoken(text).replace("-", " ").replace("’", " ").replace("'", " ")
     terms = words(without_times(plain))
-    empty = _empty()
+    empty = empty_words()
     return tuple(dict.fromkeys(word for word in terms if word not in empty))
 
 
@@ -378,7 +381,7 @@ def is_alike(word: str, other: str) -> bool:
     """Return whether two folded words are forms of the same word."""
     ends = set(rests(word, other))
     is_number = word[:1].isdigit() and word.rstrip("s") == other.rstrip("s")
-    return word == other or is_number or ends <= _INFLECTIONS or ends == {"", "n"}
+    return word == other or is_number or ends <= _INFLECTIONS or ends in _PAIRS
 
 
 def is_meant_by(word: str, others: Sequence[str]) -> bool:

@@ -6,7 +6,7 @@ Both work in rounds of a limited size.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -74,9 +74,9 @@ class Expire:
     clock: Clock
     remind: Remind | None = None
 
-    def __call__(self) -> int:
-        """Visit users with expired records, and records that the index has not confirmed. Return
-        how many records were visited.
+    def __call__(self, *, has_time: Callable[[], bool] = lambda: True) -> int:
+        """Visit users with expired records, and records that the index has not confirmed, as long
+        as `has_time` returns true. Return how many records were visited.
 
         If another writer changes a user's records at the same time, that user is visited again in
         the next round. So are users beyond the limit of 1,000 records in a round. Raises
@@ -84,7 +84,7 @@ class Expire:
         """
         left = A_ROUND
         for scope, record_id in self.expiries.due(now=self._now, limit=PER_SHARD):
-            if left <= 0:
+            if left <= 0 or not has_time():
                 break
             with suppress(CommitLost):
                 if record_id is None:

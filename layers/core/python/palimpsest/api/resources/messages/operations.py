@@ -67,6 +67,7 @@ def append_messages(
             memory=body.memory,
             opens=ahead,
         )
+    # A repeated append reports the same call again.
     if body.usage is not None and not done.replayed:
         user = scope.owner.user(done.head.user)
         service.count_reported(user, ReportedCall(**body.usage.model_dump()))
@@ -173,6 +174,7 @@ def redact_message(
     The job is done once the search index does not have the old text either.
     """
     scope = call.session(session_id)
+    # The tenant's setting for secrets holds for the new text too.
     draft = Draft({"role": "user", "content": body.content})
     (kept,) = service.append.admitted(scope.owner, [draft])
     content = text_of(kept.chat)
