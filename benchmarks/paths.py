@@ -37,7 +37,7 @@ BESIDE = tuple(
     f"{Path(str(package.__file__)).parents[1]}{os.sep}" for package in (in_process_of, cypher)
 )
 """The folders of packages beside the core layer, whose files go by the names of their packages."""
-LIMITS = {"append": 36, "recall": 72}
+LIMITS = {"append": 37, "recall": 72}
 """How many files a call may run through on the engines of this process: lower them whenever the
 figures fall. A third of them decides whose words a text has, and whether it may be known; two of
 these skip patterns that cannot match.

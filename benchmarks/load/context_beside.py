@@ -60,8 +60,9 @@ def table(caller: Caller, *, rounds: int) -> Table:
                 f"{WANTED} is the goal."
             ),
             (
-                f"A user with {MEMORIES} memories; sessions of up to {TURNS} turns; every text is "
-                f"new, so no vector of it is known."
+                f"A user with {MEMORIES} memories and one more for each message, as all are "
+                f"extracted; sessions of up to {TURNS} turns; every text is new, so no vector of it "
+                f"is known."
             ),
         ),
     )

@@ -137,6 +137,11 @@ def test_lines_that_nobody_speaks_are_material(text: str) -> None:
         "I moved to Bonn. Everyone thinks it's a joke but I signed the lease.",
         "You're a treasure, I live in Bonn and I'm happy.",
         "Exam result: Bonn",
+        "It reads: I drink oat milk. So odd. I live in Bonn.",
+        "It says: error 5. I live in Bonn.",
+        "Quick question: hi, I live in Bonn and need a plumber.",
+        "Dear all, I moved to Bonn. See you soon. I bring cake. Kind regards, me",
+        "Das ist aus einer Rede. Ich selbst wohne in Bonn.",
         "I live in Bonn. What would I pay if I earned more?",
     ],
 )
@@ -172,6 +177,10 @@ def test_own_words_that_look_like_such_lines_stay(text: str) -> None:
         "That was a joke about the flat in Kiel.",
         "Why the error?\n{'city': 'Kiel', 'diet': 'vegan'}",
         "Schreib das schöner: Ich wohne in Kiel.",
+        "A leaflet lay there. It says, and I quote: I eat no sugar. I am from Kiel. Really?",
+        "Da hängt ein Zettel, da steht: ich bin bis Freitag in Kiel. Wo finde ich ihn?",
+        "J'ai reçu ça de mon propriétaire hier : Bonjour, je pars vivre à Kiel. Que faire ?",
+        "A note was under the door. Dear tenant, I move to Kiel. Kind regards, Rosa. Odd.",
     ],
 )
 def test_what_others_say_or_nobody_does_is_material(text: str) -> None:
@@ -192,7 +201,7 @@ def test_the_spans_cover_a_text_once_in_order(text: str) -> None:
     "unit",
     ["I ", "translate this:", "\n", "> \n", 'say "', "Hi Tom,\n", "From: a\nTo: b\n", '{"a":', "`",
      "```\n", "imagine I ", "[1:1", "((((", "x(", "Best,\n", "kidding! ", "if I had ", "    ",
-     ">", "<<a", "kidding about a ", "give me ", "give me a, ", "[Tom, 08:12] a\n"],
+     ">", "<<a", "kidding about a ", "give me ", "give me a, ", "[Tom, 08:12] a\n", "it says: I a. ", ". Hi Tom, "],
 )  # fmt: skip
 def test_the_time_for_any_text_is_in_proportion_to_it(unit: str) -> None:
     text = unit * (250_000 // len(unit))

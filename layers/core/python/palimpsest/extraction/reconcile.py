@@ -230,7 +230,8 @@ def _of_known_value(statement: Statement, state: _Known) -> Statement:
     known statement does, in the words of that one. Otherwise "I'm 24" would hide the rest of "I'm
     24 and never learned to swim".
     """
-    known = next((one for one in state.records if one.topic_key == statement.topic_key), None)
+    of_topic = (record for record in state.records if record.topic_key == statement.topic_key)
+    known = next(of_topic, None)
     if known is None or differ_in_value(known.content, statement.content):
         return statement
     if ends_of(statement.content) or not _has_the_value_of(statement, known):
@@ -428,9 +429,9 @@ def _puts_right(
 
 def _likest(statement: Statement, known: Sequence[Record]) -> Record | None:
     """Return the known statement that is likest to a correction; None if none is like it."""
-    said = unlabelled(statement.content, statement.subject)
+    content = unlabelled(statement.content, statement.subject)
     alike = [
-        (likeness(said, unlabelled(record.content, record.subject)), record.order, record)
+        (likeness(content, unlabelled(record.content, record.subject)), record.order, record)
         for record in known
         if record.type in READ and (record.subject or USER) == (statement.subject or USER)
     ]

@@ -102,8 +102,8 @@ def gives_it(text: str) -> bool:
     signs for "it": "ah wait, it's 8306!". A message before it named the secret.
     """
     for sentence in re.split(r"(?<=[.!?])\s+|\n", text[:MOST_READ])[:3]:
-        given = _is_it().search(sentence)
-        value = given["value"].strip(_AROUND) if given else ""
+        match = _is_it().search(sentence)
+        value = match["value"].strip(_AROUND) if match else ""
         if _is_no_word(value) or (value.isdigit() and len(value) >= LEAST_DIGITS):
             return True
     return False

@@ -95,7 +95,7 @@ def profile_of(
 
     `names` are names of the user in addition to the names in the records. A fact about anybody else
     is shown under `people`, in one line for each person. These are left out: records that have
-    expired, tasks whose day is over, texts with a secret, and events.
+    expired, tasks and other things to do whose day is over, texts with a secret, and events.
 
     Lines are taken in rounds. In each round every section gives as many lines as its share, in the
     order of the sections. The first line that does not fit `most` tokens ends the profile. So a new
@@ -142,7 +142,8 @@ def text_of(sections: Sequence[ProfileSection], *, shows_ids: bool = True) -> st
 def _holds(record: Record, kind: SectionKind, *, now: int) -> bool:
     if is_expired(record, now=now // 1000):
         return False
-    return kind != "tasks" or is_open(record, now=now)
+    has_no_day = kind != "tasks" and record.due_at is None
+    return has_no_day or is_open(record, now=now)
 
 
 def _place(record: Record, kind: SectionKind) -> Place:

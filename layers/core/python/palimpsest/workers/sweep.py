@@ -47,8 +47,8 @@ class Sweep:
 
     def __call__(self) -> int:
         """Visit the sessions and jobs that are due, at most 25 of each shard, and then the
-        memories. Return how many were visited. What it has no time for is left to the next sweep,
-        which begins at another shard.
+        memories. Return how many were visited. The rest is left to the next sweep, which begins at
+        another shard.
 
         If another writer changes one of them at the same time, the next sweep visits it again. A
         store that does not answer delays no other visit. `Unavailable` is raised for it after all

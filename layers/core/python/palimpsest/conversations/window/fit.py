@@ -242,19 +242,19 @@ def _shared_out(
 
 
 def _turns(
-    messages: Sequence[Message], given: Chat | None, count: Count
+    messages: Sequence[Message], unsent: Chat | None, count: Count
 ) -> list[Sequence[WindowEntry]]:
-    """Return the messages for the window in turns. Each call has a result. `given` comes last."""
+    """Return the messages for the window in turns. Each call has a result. `unsent` comes last."""
     entries = list(_entries(messages, count))
-    if given is not None:
-        entries.append(_weighed(shown(given), count))
+    if unsent is not None:
+        entries.append(_weighed(shown(unsent), count))
     entries = with_every_result(
         entries,
         chat=attrgetter("chat"),
         missing=lambda call: _weighed(no_result(call), count),
         answering=lambda entry, call: _answering(entry, call, count),
     )
-    if given is not None and given["role"] == "user":
+    if unsent is not None and unsent["role"] == "user":
         return [*turns(entries[:-1]), entries[-1:]]
     return turns(entries)
 

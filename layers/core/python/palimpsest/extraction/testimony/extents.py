@@ -12,6 +12,7 @@ from palimpsest.extraction.testimony.words import anywhere, in_lines, phrases
 
 LONGEST_SENTENCE = 1_000  # most characters that are searched for the end of a sentence
 LONGEST_QUOTATION = 4_000
+MOST_OF_WORDS = 1_000  # most characters of others' words that nothing closes
 CLOSERS = {
     '"': '"', "“": "”", "„": "“", "«": "»", "»": "«", "‘": "’", "'": "'", "”": "”", "‚": "‘",
     "‹": "›", "›": "‹", "「": "」", "『": "』", "`": "`",
@@ -121,3 +122,23 @@ def text_end(text: str, start: int, *, is_long: bool) -> int:
     if signed:
         return signed.end()
     return return_of_the_speaker(text, first, limit)
+
+
+def end_of_words(text: str, start: int) -> int:
+    """Return the end of others' words that begin at `start` and that nothing closes: their first
+    sentence, and the sentences after it that begin in the first person and ask nothing.
+    """
+    most = min(paragraph_end(text, start), start + MOST_OF_WORDS)
+    limit = return_of_the_speaker(text, start, most)
+    place = min(sentence_end(text, start), limit)
+    while place < limit:
+        end = sentence_end(text, place)
+        if "?" in text[place:end] or not _begins_in_first_person(text, place, end):
+            return place
+        place = min(end, limit)
+    return place
+
+
+def _begins_in_first_person(text: str, start: int, end: int) -> bool:
+    first = anywhere("first_person").search(text, start, end)
+    return first is not None and not any(map(str.isalnum, text[start : first.start()]))

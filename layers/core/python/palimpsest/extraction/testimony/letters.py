@@ -9,12 +9,19 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from palimpsest.extraction.testimony.extents import paragraph_end, salutation, signature
+from palimpsest.extraction.testimony.extents import (
+    end_of_words,
+    paragraph_end,
+    salutation,
+    sentence_start,
+    signature,
+)
 from palimpsest.extraction.testimony.lines import Mark
 from palimpsest.extraction.testimony.words import anywhere, in_lines, phrases
 from palimpsest.text.sought import Sought
 
 MOST_WORDS_OF_A_NAME = 4
+LONGEST_WITHIN = 2_000  # characters of a letter that is within a paragraph
 _WORD = re.compile(r"[^\W\d_]+")
 _ID_IS_A_NAME = re.compile(r"[^\W\d_]+(?:[._ -][^\W\d_]+)*")
 _FORWARDED = Sought(
@@ -60,6 +67,7 @@ def letters(text: str, *, user: str | None) -> Iterator[Mark]:
         yield headers.start(), place, "mail"
     yield from _signed(text, user=user)
     yield from _to_the_user(text, user=user)
+    yield from _within_a_paragraph(text, user=user)
 
 
 def signed_by(match: re.Match[str]) -> str | None:
@@ -115,3 +123,39 @@ def _to_the_user(text: str, *, user: str | None) -> Iterator[Mark]:
             signed = next(in_lines(signature(), text, place), None)
             yield greeted.start(), signed.end() if signed else len(text), "mail"
             return
+
+
+@cache
+def _greeting_within() -> re.Pattern[str]:
+    return re.compile(
+        rf"(?<=[.!?:][ ])(?:{phrases('salutation')})(?!\w)(?: [^\W\d_]+){{0,3}}[ ]?[,!][ ]",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _closing_within() -> re.Pattern[str]:
+    return re.compile(
+        rf"(?<=[.!?][ ])(?i:{phrases('closing')}),?[ ]"
+        r"(?P<name>[A-ZÀ-Þ][\w'’-]*(?:[ ][A-ZÀ-Þ][\w'’-]*)?)(?=[.!?\s]|\Z)"
+    )
+
+
+def _within_a_paragraph(text: str, *, user: str | None) -> Iterator[Mark]:
+    """Yield letters of others that have no lines of their own. Such a letter has a closing and a
+    name, or the sentence before its greeting says that it came: "I got this from Tom: Hi, I moved".
+    """
+    place = 0
+    while greeted := _greeting_within().search(text, place):
+        place = greeted.end()
+        limit = min(paragraph_end(text, place), place + LONGEST_WITHIN)
+        signed = _closing_within().search(text, place, limit)
+        before = text[sentence_start(text, greeted.start() - 2) : greeted.start()]
+        comes = before.rstrip().endswith(":") and anywhere("presents").search(before) is not None
+        if signed is not None and not is_users(signed["name"], user):
+            place = signed.end()
+        elif signed is None and comes:
+            place = end_of_words(text, place)
+        else:
+            continue
+        yield greeted.start(), place, "mail"

@@ -11,6 +11,7 @@ from palimpsest.extraction.testimony.extents import (
     OPENERS,
     QUOTATION,
     after_blanks,
+    end_of_words,
     paragraph_end,
     quotation_end,
     return_of_the_speaker,
@@ -40,6 +41,23 @@ def quotations(text: str) -> Iterator[Mark]:
     yield from _reported(text)
     yield from _reported_after(text)
     yield from _of_media(text)
+    yield from _given(text)
+
+
+@cache
+def _gives() -> Phrases:
+    own = phrases("first_person")
+    near = rf"(?=(?:[^\s.!?:,]+ )?(?:{own})(?!\w))"
+    return Phrases(("it_gives",), before="", after=rf"(?!\w)[^\n.!?:]{{0,30}}?[ ]?:[ ]{near}")
+
+
+def _given(text: str) -> Iterator[Mark]:
+    """Yield the words that a text of others gives, after a colon: "It says: I never eat sugar"."""
+    place = 0
+    for match in _gives().finditer(text):
+        if match.start() >= place:
+            place = end_of_words(text, match.end())
+            yield match.end(), place, "quotation"
 
 
 @cache

@@ -1,5 +1,5 @@
-"""Decides whether a statement is about a thing, or only names it beside what it is about. What ends
-the thing does not end such a statement.
+"""Decides whether a statement is about a thing, or only names it in passing. An end of the thing
+does not end a statement that names it in passing.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _NO_NOUN = re.compile(r".{2,}(?:ly|ed)")
 
 
 def is_only_beside(thing: Sequence[str], content: str) -> bool:
-    """Return whether a content names a thing of one word only in passing: as a part of another
-    thing's name ("bakery clogs" beside the bakery), as what something happened after or because of
-    ("wrecked after Lisburn"), as one of two possibilities ("in Lyon or in Leeds"), or as somebody
-    who does or did something ("Neil charged 380").
+    """Return whether a content names a thing of one word only in passing. The word may be a part of
+    another thing's name ("bakery clogs"), or the time or cause of something ("wrecked after
+    Lisburn"). It may also be one of two possibilities ("in Lyon or in Leeds"), or somebody who does
+    something ("Neil charged 380").
     """
     if len(set(thing)) > 1:
         return False

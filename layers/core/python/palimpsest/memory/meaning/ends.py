@@ -280,7 +280,7 @@ def is_ended(record: Record, by: Sequence[End]) -> bool:
 
 
 def _is_in_passing(end: End, record: Record) -> bool:
-    """Return whether a record names the ended thing only in passing, or in what would be."""
+    """Return whether a record names the ended thing only in passing, or only supposes something."""
     if end.kind == "plain":
         return is_unreal(spoken(record.content))
     return end.kind in OF_THE_THING and is_only_beside(end.words, record.content)
@@ -358,9 +358,9 @@ def _is_about(end: End, topic: str, record: Record) -> bool:
         return (record.subject or "") in USER or end.about == "partner"
     if end.about not in OF_A_CLASS or record.type == "instruction" or not is_own(record):
         return False
-    said = lowered(record.content)
+    content = lowered(record.content)
     return any(
-        end.about in classes(word) and f"{word} of" not in said  # "sick of the heat"
+        end.about in classes(word) and f"{word} of" not in content  # "sick of the heat"
         for word in naming(record.content)[:MOST_SAID]
     )
 

@@ -149,9 +149,9 @@ def singular(word: str) -> str:
     """Return an English word in the singular, and German names of things that people eat or touch.
     The word has no accents.
     """
-    for plural, one in shared("plurals"):
+    for plural, ending in shared("plurals"):
         if word.endswith(plural):
-            return word.removesuffix(plural) + str(one)
+            return word.removesuffix(plural) + str(ending)
     if word.endswith("ies") and len(word) > LEAST_PLURAL:
         return word[:-3] + "y"
     is_plural = word.endswith("s") and not word.endswith(("ss", "us", "is"))
