@@ -102,6 +102,8 @@ def test_what_stands_in_another_clause_of_a_long_statement_keeps_its_value() -> 
         ("I have a gym membership.", "The gym is over."),
         ("I play padel on Fridays.", "Padel is over."),
         ("I do tennis training twice a week.", "I quit tennis."),
+        ("I'm on a keto diet.", "I quit keto, too hard."),
+        ("I'm on citalopram tablets.", "I stopped taking citalopram."),
         ("We have a caravan parked in Whitby.", "The caravan is gone."),
         ("My insurance is $420.", "My insurance is $465 instead of 420."),
     ],
