@@ -14,7 +14,6 @@ import pytest
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 from palimpsest.engines import places
-from palimpsest.engines.dynamodb import lists
 from palimpsest.engines.dynamodb.jobs import DynamoDbExpiries, DynamoDbJobs, DynamoDbOwners
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.memories.vectors import DynamoDbVectors
@@ -176,8 +175,7 @@ def _few_shards(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of the many sweeps asks every shard: with all 64 these were most of the machine's
     requests.
     """
-    for module in (places, lists):
-        monkeypatch.setattr(module, "SHARDS", 4)
+    monkeypatch.setattr(places, "SHARDS", 4)
 
 
 @pytest.mark.usefixtures("_few_shards")
