@@ -165,14 +165,23 @@ def _changing(
         _end_own(len(state.statements) - 1 - relation.place, order, state)
         return statement
     if relation.kind == "replaces" and statement.topic_key is None:
-        key = topic_of_edits(record)
-        before = record.id if record.topic_key is None else None
-        return replace(statement, version_of=key, replaces=before)
+        return _next_version(statement, record)
     if record.topic_key is None or record.topic_key != statement.topic_key:
-        key = topic_of_edits(record)
         on = _ended_on(statement.content, statement) if relation.kind == "ends" else None
-        state.ends.setdefault(key, EndOfTopic(key, order, record.id, on))
+        _end_stored(record, order, state, on=on)
     return statement
+
+
+def _next_version(statement: Statement, record: Record) -> Statement:
+    """Return the statement as the next version of the record."""
+    before = record.id if record.topic_key is None else None
+    return replace(statement, version_of=topic_of_edits(record), replaces=before)
+
+
+def _end_stored(record: Record, order: Order, state: _Known, *, on: str | None = None) -> None:
+    """End the topic of a stored record, at the named time `on` if it is known."""
+    key = topic_of_edits(record)
+    state.ends.setdefault(key, EndOfTopic(key, order, record.id, on))
 
 
 def _end_own(place: int, order: Order, state: _Known) -> None:
@@ -200,12 +209,12 @@ def _in_known_words(statement: Statement, state: _Known) -> Statement:
     """Return the statement in the words of a memory that says the same. That memory then gets one
     more source.
     """
-    if statement.type == "fact" and (statement.topic or "").startswith(ALLERGY):
-        return _of_known_allergy(statement, state)
-    if statement.type == "fact" and statement.topic is not None:
-        return _of_known_value(statement, state)
-    if statement.type != "fact" or statement.topic is not None:
+    if statement.type != "fact":
         return statement
+    if statement.topic is not None and statement.topic.startswith(ALLERGY):
+        return _of_known_allergy(statement, state)
+    if statement.topic is not None:
+        return _of_known_value(statement, state)
     if not 0 < len(naming(statement.content)) <= MOST_NAMED:
         return statement
     own: Iterator[Statement | Record] = (other for _, other, _ in state.statements)
@@ -285,8 +294,7 @@ def _ends(finding: Finding, statement: Statement, rank: int, state: _Known) -> b
         _end_own(place, order, state)
     on = _ended_on(content, statement) if stored else None
     for record in stored[: MOST_ENDED - places]:
-        key = topic_of_edits(record)
-        state.ends.setdefault(key, EndOfTopic(key, order, record.id, on))
+        _end_stored(record, order, state, on=on)
     return bool(own or stored)
 
 
@@ -403,27 +411,24 @@ def _puts_right(
         return False
     if not corrects_in(text_of(message.chat), finding.quote):
         return False
-    order = _order(statement, rank)
-    wrong = _likest(statement, [record for record in state.records if record.order < order])
     own = [
-        (place, other)
+        (place, _draft(other))
         for place, (its_finding, other, _) in enumerate(state.statements)
         if seq not in its_finding.seqs
     ]
-    wrong_own = _likest(statement, [_draft(other) for _, other in own])
+    wrong_own = _likest(statement, [draft for _, draft in own])
     if wrong_own is not None:
-        place = next(place for place, other in own if _draft(other) == wrong_own)
+        place = next(place for place, draft in own if draft is wrong_own)
         state.statements[place] = (finding, statement, rank)
         return True
+    order = _order(statement, rank)
+    wrong = _likest(statement, [record for record in state.records if record.order < order])
     if wrong is None:
         return False
-    key = topic_of_edits(wrong)
     if statement.topic_key is not None and statement.topic_key != wrong.topic_key:
-        state.ends.setdefault(key, EndOfTopic(key, order, wrong.id))
+        _end_stored(wrong, order, state)
         return False
-    before = wrong.id if wrong.topic_key is None else None
-    right = replace(statement, version_of=key, replaces=before)
-    state.statements.append((finding, right, rank))
+    state.statements.append((finding, _next_version(statement, wrong), rank))
     return True
 
 
@@ -570,7 +575,7 @@ def _version(statement: Statement, record: Record, content: str) -> Statement:
     """Return the statement as the next version of the record, with the corrected content."""
     occurs_at, due_at = _times(content, statement, occurs_at=record.occurs_at, due_at=record.due_at)
     return replace(
-        statement,
+        _next_version(statement, record),
         type=record.type,
         content=content,
         due_at=due_at,
@@ -579,6 +584,4 @@ def _version(statement: Statement, record: Record, content: str) -> Statement:
         importance=record.importance,
         keywords=record.keywords,
         topic=record.topic_key,
-        version_of=topic_of_edits(record),
-        replaces=record.id if record.topic_key is None else None,
     )

@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import Literal
 
-from palimpsest.extraction.testimony.extents import OPENERS, sentence_end
+from palimpsest.extraction.testimony.extents import OPENERS, greeting, sentence_end
 from palimpsest.extraction.testimony.requests import is_without_text
 from palimpsest.extraction.testimony.tasks import strength
 from palimpsest.extraction.testimony.words import anywhere, phrases
@@ -74,9 +74,7 @@ def is_awaited(text: str, why: Awaited) -> bool:
 
 @cache
 def _greets() -> re.Pattern[str]:
-    return re.compile(
-        rf"\s*(?:{phrases('salutation')})(?!\w)(?: [^\W\d_]+){{0,3}}[ ]?[,!]", re.IGNORECASE
-    )
+    return re.compile(rf"\s*{greeting()}", re.IGNORECASE)
 
 
 def asks_for_text(text: str) -> bool:

@@ -94,6 +94,12 @@ def signature() -> re.Pattern[str]:
 
 
 @cache
+def greeting() -> str:
+    """Return the source of a pattern for a greeting and at most three words: "Hi Tom,"."""
+    return rf"(?:{phrases('salutation')})(?!\w)(?: [^\W\d_]+){{0,3}}[ ]?[,!]"
+
+
+@cache
 def salutation() -> re.Pattern[str]:
     """Return a pattern for a line, or its beginning, that greets somebody by name."""
     return re.compile(

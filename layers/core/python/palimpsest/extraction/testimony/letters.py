@@ -11,6 +11,7 @@ from functools import cache
 
 from palimpsest.extraction.testimony.extents import (
     end_of_words,
+    greeting,
     paragraph_end,
     salutation,
     sentence_start,
@@ -127,10 +128,7 @@ def _to_the_user(text: str, *, user: str | None) -> Iterator[Mark]:
 
 @cache
 def _greeting_within() -> re.Pattern[str]:
-    return re.compile(
-        rf"(?<=[.!?:][ ])(?:{phrases('salutation')})(?!\w)(?: [^\W\d_]+){{0,3}}[ ]?[,!][ ]",
-        re.IGNORECASE,
-    )
+    return re.compile(rf"(?<=[.!?:][ ]){greeting()}[ ]", re.IGNORECASE)
 
 
 @cache
