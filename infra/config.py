@@ -262,8 +262,8 @@ def _embedding(context: Callable[[str], Any]) -> Embedding | None:
         return _without_a_key(embedding, context)
     if kind == "builtin" or model == BUILTIN.model:
         raise SystemExit(
-            "The context `embedding_model` names a model of the server, which `embedding=builtin` "
-            "is not."
+            "The context `embedding_model` must name a model of the server. Leave it out with "
+            "`embedding=builtin`, which needs no server."
         )
     if not str(dimension or "").isdecimal():
         raise SystemExit(

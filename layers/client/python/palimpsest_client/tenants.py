@@ -83,7 +83,7 @@ class TenantCalls:
         return Listing(("usage",), "usage", {"by": by, **query}, limit)
 
     def static_facts(self, *, limit: int | None = None) -> Listing[StaticFact]:
-        """Return the tenant's statements to every agent, for all users."""
+        """List the tenant's static facts. Agents get them in the contexts of all users."""
         return Listing(("static-facts",), "static_facts", {}, limit)
 
     def static_fact(self, fact_id: str) -> Steps[StaticFact]:

@@ -42,7 +42,7 @@ assert set(PAYLOADS) == set(get_args(JobKind))  # noqa: S101 - a kind without on
 
 def encoded(kind: JobKind, payload: Payload) -> dict[str, Any]:
     """Return the payload as a JSON object, without fields at their defaults. Raises `DamagedJob` if
-    it is not of the kind's type, or if a value does not have the form of its field.
+    it is not of the kind's type, or if a field has a value of the wrong form.
     """
     if type(payload) is not PAYLOADS[kind]:
         raise DamagedJob(f"A job of kind {kind} can't hold a {type(payload).__name__}.")

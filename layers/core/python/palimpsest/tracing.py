@@ -66,7 +66,7 @@ class _Nothing:
         return None
 
     def note(self, name: str, value: Value) -> None:
-        """Keep nothing."""
+        """Ignore the attribute, because this block is not traced."""
 
 
 NOTHING = _Nothing()

@@ -102,7 +102,7 @@ class EraseStored(Erase):
 
 @dataclass(frozen=True, slots=True)
 class ManageStored(ManageMemories):
-    """Deletes memories of a caller's own store. That store has seven methods and neither lists nor
+    """Deletes memories of a caller's own store. That store can't list memories and keeps no
     versions, so only `delete` is possible.
     """
 

@@ -58,7 +58,9 @@ def check_user(chats: Sequence[Chat], user: str) -> None:
     """Raise `ValueError` if none of the speakers is the user."""
     if not any(chat.has_user for chat in chats):
         speakers = ", ".join(_speakers(chats))
-        raise ValueError(f"None of the speakers ({speakers}) is {user}. Say who is, with --me.")
+        raise ValueError(
+            f"None of the speakers ({speakers}) is {user}. Name the user's speaker with --me."
+        )
 
 
 def preview(chats: Sequence[Chat], model: str, *, json_wanted: bool) -> None:

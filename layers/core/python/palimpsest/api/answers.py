@@ -72,8 +72,8 @@ def provenance(source: Source) -> Provenance:
 
 
 class HiddenSources(TypedDict):
-    """The messages with words that a deleted memory came from. Only their own sessions still see
-    these words.
+    """The messages from whose words a deleted memory was made. Only the sessions of these messages
+    still show the words.
     """
 
     messages: int

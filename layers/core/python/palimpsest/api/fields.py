@@ -137,7 +137,7 @@ def check_embedding(values: Sequence[float], space: Space | None, *, field: str)
     the search index can hold.
     """
     if space is None:
-        raise Unprocessable("There are no vectors here.", code="no_vectors")
+        raise Unprocessable("The search index holds no vectors.", code="no_vectors")
     try:
         check_vector(array("f", values), space)
     except (ValueError, OverflowError) as error:

@@ -41,7 +41,7 @@ WHY_BROKEN: Mapping[Part, str] = {
     "memory": "the stable memory was written again, after a compaction, a day or a deletion",
     "summary": "there is a new summary",
     "window": "messages left the window, or were changed",
-    "recalled": "memory for one question is only in that question's context",
+    "recalled": "the memory for the earlier question is not repeated in this context",
     "message": "the message was stored in another form than it was sent",
 }
 

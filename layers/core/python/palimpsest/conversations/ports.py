@@ -167,8 +167,9 @@ class Sessions(Protocol):
         """Delete messages and compactions with first <= seq <= last, page by page, and return how
         many were deleted. Safe to repeat.
 
-        With `whole`, also delete the idempotency keys and settings of sessions with this id that
-        ended at or before `last`. The head stays.
+        Several sessions may have used this id, one after another. With `whole`, also delete the
+        idempotency keys and settings of those sessions that ended at or before `last`. The head
+        stays.
         """
 
     def reschedule(self, scope: SessionScope, settings: Settings, *, due_at: int | None) -> None:

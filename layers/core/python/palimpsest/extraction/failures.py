@@ -39,7 +39,9 @@ class GiveUpExtraction:
             self.park(job, error=error, first=job.first)
 
     def park(self, job: Job, *, error: str, first: int) -> None:
-        """Park chunks of the job from message `first` on. `error` is the code of the failure."""
+        """Park the chunk that begins at message `first`. After an outage, also park all later
+        chunks of the job. `error` is the code of the failure.
+        """
         start: int | None = first
         while start is not None:
             start = until_committed(partial(self._park, job, start, error), clock=self.steps.clock)

@@ -39,8 +39,9 @@ class Finding:
 
 
 def fitting(findings: Sequence[Finding], *, most: int, last: int) -> int:
-    """Return the sequence number of the last message up to which there are at most `most` findings.
-    It is at least the first message that has a finding.
+    """Return how far a step may go: the sequence number of the last message such that all messages
+    up to it have at most `most` findings. If the first message with a finding already has more,
+    return that message.
     """
     ends = sorted(max(finding.seqs) for finding in findings)
     if len(ends) <= most:

@@ -26,7 +26,8 @@ class Payload:
     """The data of a job besides its range: ids, numbers, digests and positions, never text. Most
     kinds need none.
 
-    A payload with an unknown field is for a newer release, so that a job is never half done.
+    A stored payload with an unknown field comes from a newer release. This release leaves such a
+    job alone, so that it does not do half of it.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
@@ -63,17 +64,15 @@ class NewerPayload(Payload):
 def as_stored(payload: Payload) -> dict[str, Any]:
     """Return the payload as a JSON object, without fields at their defaults.
 
-    Raises `DamagedJob` if a value does not have the form of its field, because `from_stored` could
-    not read it.
+    Raises `DamagedJob` if a field has a value of the wrong form, because `from_stored` could not
+    read it.
     """
     values = {
         field.name: (getattr(payload, field.name), field.default) for field in fields(payload)
     }
     stored = {name: value for name, (value, default) in values.items() if value != default}
     if type(from_stored(stored, expected=type(payload))) in (DamagedPayload, NewerPayload):
-        raise DamagedJob(
-            f"A value of this {type(payload).__name__} does not have the form of its field."
-        )
+        raise DamagedJob(f"A field of this {type(payload).__name__} has a value of the wrong form.")
     return stored
 
 

@@ -22,7 +22,9 @@ def quoted_in(record: Record, *, user: str) -> str | None:
 
 
 def unlabelled(content: str, speaker: str | None) -> str:
-    """Return the content without the label of its speaker: "Bob: I like tea"."""
+    """Return the content without the label of its speaker: "Bob: I like tea" becomes "I like
+    tea".
+    """
     label = f"{speaker}: "
     is_labelled = speaker is not None and content.casefold().startswith(label.casefold())
     return content[len(label) :] if is_labelled else content

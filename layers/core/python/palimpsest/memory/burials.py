@@ -153,8 +153,8 @@ class Buried:
         return {_digest(self.scope, key) for key in keys if key}
 
     def ranges(self, text: str, *, quotes: Iterable[str] = (), at: int | None = None) -> Ranges:
-        """Return the ranges of the sentences in a text that say what a deleted memory said, or that
-        contain a quote.
+        """Return the ranges of the sentences in `text` that repeat what a deleted memory said, or
+        that overlap one of `quotes`. Return none if nothing was deleted.
         """
         if not self.burials:
             return ()

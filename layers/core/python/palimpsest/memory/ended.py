@@ -15,9 +15,9 @@ from palimpsest.memory.record import Order, Record
 
 @dataclass(frozen=True, slots=True)
 class EndOfTopic:
-    """The end of a topic's current record, said at the position `order`. `record` is the id of the
-    stored record that ends, or None if the record is stored by the same commit. `on` is the time
-    that the statement names for the end (`Pointer.ended_on`), or None.
+    """The end of a topic's current record. `order` is the position of the statement that says so.
+    `record` is the id of the stored record that ends, or None if the record is stored by the same
+    commit. `on` is the time that the statement names for the end (`Pointer.ended_on`), or None.
     """
 
     topic_key: str

@@ -46,7 +46,7 @@ def begin_of(label: str) -> int:
 
 
 def is_label(text: str) -> bool:
-    """Return whether a text is such a label."""
+    """Return whether a text is a label of a day, week, month or year, such as "2026-05"."""
     try:
         return begin_of(text) >= 0
     except ValueError:

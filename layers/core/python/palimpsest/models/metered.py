@@ -49,9 +49,9 @@ class Meter:
 class MeteredModel(ModelOverAnother):
     """A language model whose calls are counted.
 
-    Each call is counted right after it, even if its answer is not used. Work that is repeated
-    without a model call counts nothing, and a second model call counts as one more. `most` is how
-    much a tenant's model calls may cost in a month, in billionths of a dollar. None sets no limit.
+    Each call is counted right after it, even if its answer is not used. If repeated work calls the
+    model again, this call counts too. If it does not, nothing is counted. `most` is how much a
+    tenant's model calls may cost in a month, in billionths of a dollar. None sets no limit.
     """
 
     meter: Meter

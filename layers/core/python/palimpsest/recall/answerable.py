@@ -1,5 +1,5 @@
-"""Estimates how likely the found memories answer the question at all. The weights are learned from
-labelled questions, with and without an answer (`make train`), and lie in `answerable.json`.
+"""Estimates how likely it is that the found memories answer the question. The weights are in
+`answerable.json`. `make train` learns them from labelled questions, with and without an answer.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ Sign = Literal["best", "meaning", "words"]
 
 `best` is the logarithm of the odds that the best candidate answers. `meaning` is the highest
 likeness of a candidate to the question (0..1). `words` is the share of the question's words that
-the best candidates have, weighted by rarity. A word that no candidate has counts in full.
+occur in the best candidates, and rarer words weigh more. A word that no candidate has counts in
+full.
 """
 SIGNS: tuple[Sign, ...] = get_args(Sign)
 BEST = 5  # candidates in which the question's words are looked for
@@ -42,9 +43,9 @@ class Learned:
 
 @dataclass(frozen=True, slots=True)
 class Answerable:
-    """How likely (0..1) the question is answered, if half of all questions are. `signs` are the
-    values of the signs, and `terms` the model's contribution for each. Their sum is the logarithm
-    of the odds.
+    """How likely it is (0..1) that the question is answered, if half of all questions are. `signs`
+    has the value of each sign. `terms` has the model's contribution for each sign, and these add up
+    to the logarithm of the odds.
     """
 
     likelihood: float
@@ -92,8 +93,8 @@ def covered(
     *,
     every: Sequence[Collection[str]],
 ) -> float:
-    """Return the share of the question's terms that the `best` texts have. Each term is weighted
-    by its rarity in `every` text.
+    """Return the share of the question's terms that occur in the `best` texts. A term that is rarer
+    among the texts of `every` weighs more.
     """
     known = frozenset[str]().union(*best)
     counts = Counter(term for text in every for term in question_terms if term in text)

@@ -62,10 +62,10 @@ class FoundMemory:
 
     `id` is the record's or the message's own. `valid_from` is in epoch milliseconds. `speaker` is
     the role of a message (None for a record), and `name` the name of a speaker other than the user.
-    If this memory says an earlier value, `outdated_by` is the id of the record or message with the
-    current value. `times` is the number of found memories and messages with this text. `before` is
-    the text right before a message; it is read only for a reranker. `when` is the time at which a
-    record's content happens, happened or was due.
+    If this memory states an outdated value, `outdated_by` is the id of the record or message that
+    states the current one. `times` is the number of found memories and messages with this text.
+    `before` is the text right before a message; it is read only for a reranker. `when` is the time
+    at which a record's content happens, happened or was due.
 
     `rests_on_changed` is true if a record rests on another that has changed. `ended_at` (epoch
     milliseconds) is when a record ended without a new value.

@@ -112,8 +112,8 @@ class Embed:
         return not self.remove_stale(owner) or not self.remove_stale(owner)
 
     def remove_stale(self, owner: UserScope) -> bool:
-        """Remove documents whose items are not in the tables. Returns whether there were any, or
-        may be more. Raises `Unavailable`.
+        """Remove documents whose items are not in the tables. Returns True if there were such
+        documents, or if not all pages were read. Raises `Unavailable`.
         """
         last, has_found = "", False
         for _ in range(PAGES_AT_ONCE):

@@ -39,9 +39,9 @@ PAGE = 100  # keys that one read takes
 
 @dataclass(slots=True)
 class Plan:
-    """The writes for one owner. `there` has the documents to write, `gone` the removals, and
-    `changes` the change that each key comes from. `settled` are records that need no document.
-    `epoch` is the owner's epoch, read before everything else.
+    """The writes for one owner. `there` holds the documents to write and `gone` the removals.
+    `changes` maps each key to the change that caused its write. `settled` are records that need no
+    document. `epoch` is the owner's epoch, read before everything else.
     """
 
     owner: UserScope

@@ -44,8 +44,8 @@ class Sought:
         return sorted({piece for form in self._forms for piece in chain(*form)})
 
     def may_match(self, text: str) -> bool:
-        """Return whether the text has the pieces of a match. The first texts always may match,
-        because deriving the pieces would delay a cold start.
+        """Return False if the text lacks pieces that every match contains. For the first texts
+        return True without a look, because deriving the pieces would delay a cold start.
         """
         if self._asked < ASKED_BEFORE:
             self._asked += 1
@@ -53,7 +53,7 @@ class Sought:
         return self.has_pieces(text)
 
     def has_pieces(self, text: str) -> bool:
-        """Return whether the text has the pieces of a match."""
+        """Return whether the text contains pieces of text without which the pattern can't match."""
         has = lowered(text).__contains__
         for pieces in self.needed:
             if not any(map(has, pieces)):

@@ -1,5 +1,5 @@
-"""Callers' vectors, and large objects, within one process. They fulfil the same contracts as the
-table and the bucket.
+"""Stores of callers' vectors and of large objects, within one process. These stores fulfil the same
+contracts as the table and the bucket.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ class BlockReader:
             block
         ]
         if memory is None:
-            raise Unavailable("This block can't be read here.", code="no_such_block")
+            raise Unavailable("This service does not have that memory block.", code="no_such_block")
         if isinstance(memory, ExtractiveMemory | StaticMemory):
             return memory.read(session)
         outdated = None if records is None else partial(_outdated, records)

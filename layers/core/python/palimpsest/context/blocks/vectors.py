@@ -120,8 +120,8 @@ def without_like_questions(items: Sequence[Item]) -> list[Item]:
 
 
 def similar_messages(search: Callable[[], SearchMemories]) -> SimilarMessages:
-    """Return a function that finds similar messages with one search by meaning. `search` is called
-    each time to get the search, because models may be added or removed.
+    """Return a function that finds similar messages with one search by meaning. It calls `search()`
+    anew for each question, because models may be added or removed.
 
     The result leaves out messages with an outdated value of a topic, messages with the same text as
     the question, and repeated texts. Records are searched and read only if it is not known which

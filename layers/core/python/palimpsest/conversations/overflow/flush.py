@@ -47,8 +47,8 @@ class FlushWindow:
             self._advance(taken[0])
 
     def advance_after(self, notice: JobNotice) -> None:
-        """Continue the pending flush of a session after another of its jobs, named by the notice,
-        has done a step. Raises `Unavailable`.
+        """Continue the session's pending flush. The notice names another job of this session, which
+        has just done a step. Raises `Unavailable`.
         """
         other = self.jobs.get(Scope(notice.tenant), notice.job_id)
         if other is None or not other.session:

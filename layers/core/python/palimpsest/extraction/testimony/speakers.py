@@ -41,9 +41,8 @@ def is_report(sentence: str) -> bool:
 def speaker_of(
     finding: Finding, message: Message, *, user: str, names: Sequence[str] = ()
 ) -> str | None:
-    """Return the name of the person who says a finding's quote in a message. Return None if the
-    message names nobody else, because the words are then the user's. `names` are the names of the
-    user.
+    """Return the name of the person who says the finding's quote. Return None if this is the user,
+    or if the message names nobody else. `names` are the names of the user.
     """
     text = text_of(message.chat)
     place = text.find(finding.quote.strip())

@@ -238,7 +238,8 @@ def list_relationships(
 ) -> Json:
     """List relationships.
 
-    List current relationships, ended ones included, ordered by id.
+    List the current version of each relationship, ordered by id. Relationships that have ended are
+    listed too.
     """
     scope = call.user(user_id)
     listed = (scope.partition, "relationships", type, start, end)

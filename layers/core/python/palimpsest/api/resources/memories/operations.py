@@ -203,9 +203,9 @@ def change_memory(
 ) -> Memory:
     """Change a memory.
 
-    New content makes a new version with another id, which is the answer. Other fields change in
-    place. Only the current version can be changed. If the same change of content is sent again, the
-    answer is the version that it made.
+    New content makes a new version with a new id. The answer is this new version. Other fields
+    change in place. Only the current version can be changed. If the same change of content is sent
+    again, the answer is the version that it made.
     """
     scope = call.user(user_id)
     with no_static_fact(service, call, memory_id):

@@ -108,7 +108,9 @@ def counted(item: Item, name: str) -> int | None:
 
 
 def walk_of(item: Item | None) -> Walk | None:
-    """Return the walk that the user's item holds; None if no walk is due."""
+    """Return the sweep's progress through the user's records, from the user's item. Return None if
+    no record of the user expires.
+    """
     if not item or "due_at" not in item:
         return None
     noted = int(item["noted"]["N"]) if "noted" in item else None

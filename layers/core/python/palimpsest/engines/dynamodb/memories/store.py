@@ -72,9 +72,9 @@ class DynamoDbMemories(OneTable):
         return epoch
 
     def current(self, scope: UserScope) -> int:
-        """Return the number of current memories. It is the sum of the commits' gains and of the
-        memories that were stored before gains were counted. The first call counts those earlier
-        memories, and stores their number unless another commit came in between.
+        """Return the number of current memories. Each commit adds its gain to a counter. Memories
+        that are older than this counter are counted by the first call. It stores their number,
+        unless another commit came in between.
         """
         item = self._table.get(scope.partition, items.USER)
         if not item:
