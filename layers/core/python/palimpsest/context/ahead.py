@@ -27,8 +27,8 @@ class Begun:
     reading: BlockReads | None
 
     def is_for(self, head: Head) -> bool:
-        """Return whether no other write than that append has changed the session meanwhile, and
-        whether the append kept the window's start and removed nothing.
+        """Return whether at most this append has changed the session since it was read. The result
+        is False if the window's start has moved or a message was redacted.
         """
         read = self.head
         is_same = (head.user, head.epoch, head.base, head.version) == (
@@ -83,7 +83,7 @@ def conversation_of(
     """Return the session in the form that its blocks read. `memory` is the state of the user's
     memory if it is known.
     """
-    # No provider caches a context as short as the others, so these need not stay the same.
+    # No provider caches a short context, so short contexts need not begin the same.
     is_frozen = head.is_cacheable and config.keeps_window
     frozen_at = (head.frozen_at or None) if is_frozen else None
     shows = kept_of(scope, head, config).has if config.memory_as == "split" else None

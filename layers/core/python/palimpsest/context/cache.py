@@ -71,7 +71,9 @@ def _carries(chat: Chat, text: str) -> bool:
 
 
 def _made(chat: Chat, *, is_memory: bool) -> Part:
-    """Return the name of the part to which a message belongs that is not a stored one."""
+    """Return the part to which a message belongs that the context made. Such a message is not
+    stored.
+    """
     if is_memory:
         return "memory"
     is_summary = str(chat.get("content") or "").startswith(SUMMARY_PREFIX)

@@ -56,7 +56,7 @@ def written(
     chats: Sequence[Chat], form: ContextFormat, *, points: Sequence[int] = ()
 ) -> FormattedMessages:
     """Write chat messages for an API. Parts that the API can't hold are named in brackets. The
-    other APIs have no field for the name of a speaker, so that it comes before the message's text.
+    other APIs have no field for the name of a speaker, so the name comes before the message's text.
     Otherwise no text is changed. If the API has cache points, one comes after each message whose
     number is in `points`.
     """
@@ -198,7 +198,8 @@ def _converse_part(part: Mapping[str, Any]) -> Block | None:
     if media in IMAGES:
         return {"image": {"format": IMAGES[media], "source": {"bytes": data}}}
     if media == PDF:
-        # Converse needs a name that is new in its message. The caller's could hold instructions.
+        # Converse needs a name that occurs only once in its message. The caller's own name for the
+        # file could hold instructions.
         name = "document-" + hashlib.sha256(data.encode()).hexdigest()[:8]
         return {"document": {"format": "pdf", "name": name, "source": {"bytes": data}}}
     return None

@@ -27,11 +27,11 @@ statements is the valid one.
 
 
 def lines_of(taken: Mapping[BlockType, Sequence[Item]]) -> Mapping[BlockType, Sequence[str]]:
-    """Return the lines of each block that has any.
+    """Return the lines of each block that has lines.
 
-    All statements of a speaker and day come under one heading, in the first block that has one of
-    them. The statements of a speaker keep their places as a whole, and fill them in the order of
-    the days, over all blocks. A profile comes at the beginning of its block.
+    All statements of one speaker on one day come under one heading, in the first block that has
+    such a statement. The statements of a speaker keep their places as a whole, and fill them in the
+    order of the days, over all blocks. A profile comes at the beginning of its block.
     """
     together: dict[str, list[Item]] = {}
     places: list[tuple[BlockType, str]] = []
@@ -141,9 +141,9 @@ def _about_the_same(bags: Sequence[frozenset[str]]) -> Sequence[Sequence[int]]:
 def _near(
     bag: int, others: Sequence[tuple[int, int]], *, share: float, is_above: bool = False
 ) -> Iterator[int]:
-    """Yield the numbers of the texts that have at least this share, or with `is_above` more, of the
-    words of the shorter of both texts. The words of a text are the bits of a number. The other
-    texts have the number of their words beside it.
+    """Yield the numbers of the other texts that share enough words with this text. Enough is at
+    least `share` of the words of the shorter text, or more than that with `is_above`. The words of
+    a text are the bits of a number. Each of the other texts comes with the number of its words.
     """
     size = bag.bit_count()
     for number, (other, other_size) in enumerate(others):

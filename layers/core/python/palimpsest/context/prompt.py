@@ -105,7 +105,7 @@ def shared_out(
             shown_before += share.taken
             ids |= {item.id for item in share.taken}
     text = memory_text(taken, tags)
-    # Together the parts may take a few tokens more than each of them alone.
+    # The whole may take a few tokens more than the sum of its parts.
     while taken and (tokens := cost(text)) > room:
         left_out.append(_shed(taken))
         text = memory_text(taken, tags)

@@ -1,5 +1,5 @@
-"""The checks of a configuration: whether the service has the long-term memory that it needs,
-whether its models are allowed, and whether it fits into one stored item.
+"""The checks of a configuration: whether the service has the long-term memory that the
+configuration needs, whether its models are allowed, and whether it fits into one stored item.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def check_allowed(name: str | None, *, field: str, lists: Sequence[Sequence[str]
 
 def check_room(*, system: Chat | None = None, memory: Any = None) -> None:
     """Raise `TooLarge` if the system message is too large, or if memory configuration and metadata
-    are. One stored item must hold them all.
+    together are. One stored item must hold all three.
     """
     for field, value, most in (
         ("system", system, MAX_MESSAGE_BYTES),

@@ -112,8 +112,8 @@ class Append:
     ) -> AppendResult:
         """Store 1 to 50 messages at the end of the session, all of them or none.
 
-        A call that repeats an earlier one with the same `key` (or with the same id on every
-        message) returns the result of the earlier one. With `after`, the messages are stored only
+        A call that repeats an earlier call with the same `key` (or with the same id on every
+        message) returns the result of the earlier call. With `after`, the messages are stored only
         if the newest message has this id; "" means that the session has no message. With `if_last`,
         they are stored only if the newest message has this sequence number; 0 means that the
         session has no message. With `is_transcript`, messages without timestamps may be old.
@@ -163,8 +163,8 @@ class Append:
     def _without_deleted(
         self, scope: SessionScope, drafts: Sequence[Draft], user: str | None, *, is_transcript: bool
     ) -> Sequence[Draft]:
-        """Mark the words that deleted memories came from, in messages that may be old. Return the
-        messages.
+        """Return the messages. In those that may be old, the words that deleted memories came from
+        are marked.
         """
         timestamps = [draft.timestamp for draft in drafts]
         is_old = may_be_old(timestamps, now=self.clock.now(), is_transcript=is_transcript)
@@ -197,8 +197,8 @@ class Append:
         try:
             return self._decide(request, opened, now, speaks_system=speaks_system)
         except HeadMoved as moved:
-            # If another append came first, its head is all that has changed, and it is known. After
-            # any other change the session is read again.
+            # If another append came first, only the head has changed, and the error holds the new
+            # head. After any other change the session is read again.
             if speaks_system or opened.head is None or not moved.head.is_next_of(opened.head):
                 raise
             opened = replace(opened, head=moved.head, settings=None)
@@ -319,8 +319,8 @@ class Append:
         )
 
     def _visit_at(self, before: Head, after: Head) -> int | None:
-        """Return when the sweep must visit the session, if the append is the first since the last
-        extraction. Later appends write nothing for this, because the sweep postpones its visit.
+        """Return when the sweep must visit the session, if this append is the first since the last
+        extraction. Later appends need not set this time, because the sweep postpones its own visit.
         """
         is_first = after.waits_for_extraction and not before.waits_for_extraction
         return after.next_visit if is_first and self.schedule is not None else None

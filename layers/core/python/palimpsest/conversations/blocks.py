@@ -58,7 +58,7 @@ class _Block(BaseModel):
 
 
 class StaticBlock(_Block):
-    """Facts that the tenant states for all its users, or for those of one agent."""
+    """Facts that the tenant states for all its users, or for the users of one agent."""
 
     type: Literal["static"]
     name: BlockName = "static"

@@ -26,8 +26,8 @@ MemoryAs = Literal["split", "user", "system", "tool_call", "none"]
 
 TOOL_TOKENS = 120  # the definition of the tool that searches the user's memory, in any encoding
 TOOL_SHARE = 10
-"""Limits a tool that the configuration does not ask for. The tool is included only if it takes at
-most the budget divided by this number.
+"""A tool that the configuration does not ask for is included only if it takes at most the budget
+divided by this number.
 """
 MEMORY_ROOM_SHARE, MOST_MEMORY_ROOM = 8, 4_000
 """The room that a window leaves for memory: this part of the budget, but at most this many
@@ -234,8 +234,8 @@ class Summarize(_Strategy):
 
 class _Dropping(_Strategy):
     """A strategy that drops the oldest turns once the window, together with its tool and memory,
-    exceeds `max_tokens`. At most `low_water_ratio` of the budget then stays. With a low ratio, the
-    window changes rarely, so that a prompt cache can serve its beginning in between.
+    exceeds `max_tokens`. Turns that take at most `low_water_ratio` of the budget then stay. With a
+    low ratio the window overflows rarely, and until then a prompt cache can serve its beginning.
     """
 
     low_water_ratio: float = Field(0.5, gt=0, le=1)
@@ -253,8 +253,8 @@ class _Dropping(_Strategy):
 
 
 class Trim(_Dropping):
-    """On an overflow, only the newest turns stay. As many stay as fit into both `max_memory_tokens`
-    and the low-water mark, but at least one.
+    """On an overflow, only the newest turns stay: as many as fit into both `max_memory_tokens` and
+    the low-water mark, but at least one.
     """
 
     strategy: Literal["trim"]

@@ -22,7 +22,9 @@ from palimpsest.jobs.ports import Jobs
 from palimpsest.scope import Scope, SessionScope
 
 ABANDONED_SECONDS = 600
-"""The age at which an upload counts as abandoned. Its append can't be running any longer then."""
+"""The age at which an upload counts as abandoned. By then, its append can't be running any
+longer.
+"""
 
 AGAIN_SECONDS = 60
 
@@ -194,9 +196,9 @@ def _data(message: Message) -> bytes:
 def loaded(
     contents: Contents | None, messages: Sequence[Message], *, most: int
 ) -> tuple[tuple[Message, ...], bool]:
-    """Return the messages, oldest first, in which large contents are loaded. The newest ones are
-    loaded first, up to `most` bytes in total; others stay as their items hold them. The second
-    result is false if a content could not be read.
+    """Return the messages, oldest first, with their large contents. The contents of the newest
+    messages are loaded first, up to `most` bytes in total; other messages stay as their items hold
+    them. The second result is false if a content could not be read.
     """
     wanted: set[int] = set()
     for message in reversed(messages):

@@ -226,7 +226,7 @@ def open_calls_after(drafts: Iterable[Draft], open_calls: bytes) -> bytes:
     """Return the calls that still wait for their result after the batch. Raises `Unprocessable` for
     a result without its call.
 
-    `open_calls` has the first four bytes of each waiting call's digest. That is enough to
+    `open_calls` has the first four bytes of each waiting call's digest. Four bytes are enough to
     distinguish 128 calls, and small enough for the head. A user's or assistant's message ends the
     wait of all earlier calls; later results for them are refused.
     """

@@ -268,10 +268,10 @@ class History:
         """Withdraw all messages from sequence number `first` on. Returns the new head and the id of
         the job that deletes the messages (None if the session has no messages).
 
-        A summary that covers a withdrawn message is dropped too. The older messages that it covers
-        return to the window, except those from before the window was last emptied. With `if_last`,
-        nothing happens unless the newest message has that number. Raises `NotFound`
-        (`message_not_found`), `Conflict` (`history_moved_on`).
+        A summary that covers a withdrawn message is dropped too. The older messages that this
+        summary covers return to the window, except messages from before the window was last
+        emptied. With `if_last`, nothing happens unless the newest message has that number. Raises
+        `NotFound` (`message_not_found`), `Conflict` (`history_moved_on`).
         """
         return until_committed(lambda: self._withdraw(scope, first, if_last), clock=self.clock)
 

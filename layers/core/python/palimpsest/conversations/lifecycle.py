@@ -215,10 +215,9 @@ def _may_lose_turns(head: Head) -> bool:
 
 
 def _frozen_at(head: Head) -> int:
-    """Return the time whose state of knowledge the beginning of contexts shows. That time is
-    renewed by the first append after a compaction, after a day, or after a time when no prompt
-    cache could serve the contexts. `head` is the head before the messages are added, touched at the
-    time of the append.
+    """Return a time: contexts begin with what was known at that time. It is set anew by the first
+    append after a compaction, after a day, or after a time when no prompt cache could serve the
+    contexts. `head` is the head before the messages are added, touched at the time of the append.
     """
     is_stale = head.updated_at - head.frozen_at > LONGEST_FROZEN
     return head.updated_at if is_stale or not head.is_cacheable else head.frozen_at
@@ -370,8 +369,8 @@ def buffered_turns(head: Head) -> int:
 
 
 def completes_buffer(before: Head, after: Head) -> bool:
-    """Return whether the append from `before` to `after` reached the session's `extract_turns`, or
-    a multiple of it.
+    """Return whether the append that led from the head `before` to the head `after` reached the
+    session's `extract_turns`, or a multiple of it.
     """
     enough = after.extract_turns
     return bool(enough) and buffered_turns(after) // enough > buffered_turns(before) // enough

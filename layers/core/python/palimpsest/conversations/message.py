@@ -71,7 +71,7 @@ class Message:
     `redacted_at` is the time when its content was replaced; `id` is still that of the first
     content. With `is_outside`, the caller keeps the history. The item then only names the message
     (`named_only`), and `id` is the digest of this message alone. `hidden` has the ranges of its
-    text that a deleted memory came from; only its own session sees them.
+    text that a deleted memory came from; only the message's own session sees these words.
     """
 
     seq: int

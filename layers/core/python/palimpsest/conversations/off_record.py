@@ -12,8 +12,8 @@ from palimpsest.privacy.asked import asks_for_secret, gives_it, is_bare_secret, 
 from palimpsest.privacy.wishes import Wish, wish_of
 
 ON_RECORD, THIS_TURN, NEXT_TURN_TOO, ASKED, NAMED = 0, 1, 2, 3, 4
-"""How far the newest turn is off the record: not at all, itself, or the next turn too. `ASKED`: not
-at all, but its answer asks for a secret. `NAMED`: not at all, but the user names a secret in it.
+"""Which turns are off the record: none, the newest turn, or also the turn after it. With `ASKED`
+and `NAMED` none is, but in the newest turn the assistant asks for a secret, or the user names one.
 """
 
 MOST_TAKEN_BACK = 30
@@ -32,9 +32,9 @@ class Marked:
 
 
 def marked(messages: Sequence[Message], *, reach: int) -> Marked:
-    """Mark the messages of an append that nobody may remember: a user's messages off the record, a
-    secret that only answers a question or is "it" after its name, and everything that answers
-    these. `reach` is the result of the session's append before.
+    """Mark the messages of an append that nobody may remember. These are a user's messages off the
+    record, a secret that answers a question for it or comes as "it" after its name, and all answers
+    to such messages. `reach` is the reach after the session's last append.
     """
     done: list[Message] = []
     takes_back = False
@@ -60,8 +60,8 @@ def marked(messages: Sequence[Message], *, reach: int) -> Marked:
 
 
 def _is_off(text: str, wish: Wish, reach: int) -> bool:
-    """Return whether a user's text is off the record: by its own wish, by that of the turn before,
-    or because it is a secret that was asked for or named before.
+    """Return whether a user's text is off the record: because it wishes so, because the turn before
+    wished so, or because it is a secret that was asked for or named before.
     """
     is_asked = reach == ASKED and is_bare_secret(text)
     is_secret = is_asked or (reach == NAMED and gives_it(text))
@@ -87,7 +87,7 @@ def _take_back(messages: list[Message]) -> bool:
 
 
 def last_turn(messages: Sequence[Message]) -> int | None:
-    """Return the index at which the last turn begins in which the user says something; None if
+    """Return the index at which the last turn begins whose user message says something; None if
     there is none.
     """
     from palimpsest.text.sentences import says  # not at import: few turns are taken back

@@ -49,6 +49,6 @@ class RetainPayload(Payload):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UploadPayload(Payload):
-    """The name of an upload, which no other upload has."""
+    """The name of an upload. No other upload has this name."""
 
     upload: Digest

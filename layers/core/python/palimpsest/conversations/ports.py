@@ -274,6 +274,6 @@ class HidesOld(Protocol):
         self, scope: UserScope, drafts: Sequence[Draft], *, is_transcript: bool
     ) -> Sequence[Draft]:
         """Return the messages with marks on the words that deleted memories came from. Only old
-        messages are marked. A message is old by its timestamp, or as part of a transcript without
-        timestamps that repeats the deleted words. Raises `Unavailable`.
+        messages are marked. A message is old if its timestamp says so, or if it is part of a
+        transcript without timestamps that repeats the deleted words. Raises `Unavailable`.
         """

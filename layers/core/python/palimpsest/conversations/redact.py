@@ -131,7 +131,7 @@ def redacted(
     message: Message, *, content: str, metadata: Mapping[str, Any] | None, now: str, count: Count
 ) -> Message:
     """Return the message with another text. Its refusal, unknown fields and arguments of calls are
-    removed; of an item, only the type remains. Without `metadata`, the old metadata stay.
+    removed. Of an item, only the type remains. If `metadata` is None, the old metadata stay.
     """
     chat: dict[str, Any] = {name: message.chat[name] for name in _UNSAID if name in message.chat}
     if message.role == ITEM:

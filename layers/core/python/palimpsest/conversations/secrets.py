@@ -1,5 +1,5 @@
-"""Secrets in messages: what a tenant's rule does with messages that hold secrets, and the masks in
-place of secrets.
+"""Secrets in messages: how a tenant's rule treats messages that hold secrets, and how secrets are
+masked.
 """
 
 from __future__ import annotations

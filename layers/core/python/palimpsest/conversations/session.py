@@ -54,7 +54,7 @@ class Head:
     system_tokens: int = 0
     summary: int = 0  # the compaction whose summary comes before the window, 0 = none
     summary_tokens: int = 0
-    # older messages that a pruning kept before the window: number and tokens of each
+    # older messages that a pruning kept before the window: sequence number and tokens of each
     pins: tuple[tuple[int, int], ...] = ()
 
     encoding: str = "o200k_base"  # the encoding in which new messages are counted
@@ -174,8 +174,8 @@ class Head:
         )
 
     def is_next_of(self, read: Head) -> bool:
-        """Return whether exactly one commit, to the same session, was made since the head `read`
-        was read.
+        """Return whether exactly one commit was made to the same session since the head `read` was
+        read.
         """
         life = (read.user, read.epoch, read.base, read.version + 1)
         return life == (self.user, self.epoch, self.base, self.version)

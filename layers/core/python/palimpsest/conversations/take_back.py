@@ -1,4 +1,4 @@
-"""Takes back the turn before an append, if its user does not want it to be remembered."""
+"""Takes back the turn before an append, if the user does not want this turn to be remembered."""
 
 from __future__ import annotations
 

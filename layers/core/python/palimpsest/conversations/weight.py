@@ -15,8 +15,8 @@ MESSAGE_OVERHEAD = (
 
 REPLY_PRIMING = 3  # tokens that open the model's reply (same source)
 
-# The tokens of a 1024 x 1024 image at high detail (OpenAI's vision guide); every part that is not
-# text weighs this.
+# The tokens of a 1024 x 1024 image at high detail (OpenAI's vision guide). Every part that is not
+# text counts as this many.
 IMAGE_TOKENS = 765
 
 

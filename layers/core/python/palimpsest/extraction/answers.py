@@ -69,7 +69,7 @@ def _complete_values(text: str, place: int) -> tuple[list[Any], bool]:
 
 
 def _finding(value: Any) -> Finding | None:
-    """One memory as a finding; None if a field that it needs is missing or of another type."""
+    """Return one memory as a finding; None if a required field is missing or has another type."""
     if not isinstance(value, dict):
         return None
     kind, content, quote = (_text(value.get(name)) for name in ("type", "content", "quote"))
@@ -130,7 +130,7 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 
 def _numbers(value: Any) -> tuple[int, ...]:
-    """Return the sequence numbers; none if one of the values is not a number."""
+    """Return the sequence numbers. If one of the values is not a number, return an empty result."""
     values: Sequence[Any] = value if isinstance(value, list) else [value]
     numbers = [int(item) for item in values if _is_number(item)]
     return tuple(numbers) if len(numbers) == len(values) else ()

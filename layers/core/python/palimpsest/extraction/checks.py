@@ -45,7 +45,7 @@ _ALIKE = str.maketrans(
     '\'\'\'"""""-----',
 )
 _EDGES = " \t\n.\u2026\"'"
-# A user who is named by an id instead of a name: "user_id: bob", "user #42", "user=bob".
+# Texts that name a user by an id, such as "user_id: bob", "user #42" or "user=bob".
 _NAMED_USER = re.compile(
     r"\buser(?:[_ -]?id\b[ \"'`]*[:=#]?|[ ]*[:=#])[ \"'`]*([A-Za-z0-9._:@+|=-]+)", re.IGNORECASE
 )
@@ -98,7 +98,8 @@ def checked(findings: Sequence[Finding], chunk: Chunk, *, owner: ConversationOwn
         about = attributed(cites, chunk.messages, user=owner.user, names=names)
         tidy = _tidy(about)
         reason = _objection(finding, tidy, texts, context, owner)
-        # Reading leaves withheld words out, so a quote of them is not found. Name the true reason.
+        # Texts are read without withheld words, so a quote of such words is not found. Give the
+        # true reason.
         if reason in (None, "unquoted"):
             reason = not_testimony(finding, chunk) or reason
         reason = reason or _lack(tidy)
@@ -212,7 +213,7 @@ def _stands_in(quote: str, text: str) -> bool:
 
 def _is_one_word(edge: str) -> bool:
     """Return whether two neighbouring characters belong to one word. Scripts from U+0E00 on mostly
-    use no spaces, so theirs do not.
+    use no spaces, so their characters never do.
     """
     return all(letter.isalnum() and letter < "\u0e00" for letter in edge)
 
@@ -220,7 +221,7 @@ def _is_one_word(edge: str) -> bool:
 def _plain(text: str) -> str:
     if text.isascii():
         return " ".join(text.lower().split())
-    # Models write other marks and spaces than the message has.
+    # Models may change quotation marks and spaces when they quote a message.
     folded = unicodedata.normalize("NFKC", text).casefold().translate(_ALIKE)
     return " ".join(folded.split())
 

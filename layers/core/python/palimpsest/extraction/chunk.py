@@ -1,4 +1,4 @@
-"""The part of a conversation that one extraction step reads."""
+"""A chunk: the part of a conversation that one extraction step reads."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def chunk_of(
 
 def _without_taken_back(chunk: Chunk, reader: Reader) -> Chunk:
     """Return the chunk without the messages that a later message took back, and with the withheld
-    words.
+    words of the other messages.
     """
     taken = {m.seq: reader.taken_back[m.seq] for m in chunk.messages if m.seq in reader.taken_back}
     return replace(

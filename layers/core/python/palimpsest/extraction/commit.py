@@ -35,7 +35,7 @@ from palimpsest.memory.ports import ChunkLine, Memories, MemoryCommit, Progress
 from palimpsest.memory.user_names import names_of
 from palimpsest.scope import Scope, SessionScope
 
-# sequence numbers, because messages of tools and the system may be in between
+# in sequence numbers, because messages of tools and the system may be in between
 LOOK_BACK = 10 * CONTEXT_MESSAGES
 
 
@@ -269,7 +269,9 @@ def session_of(job: Job) -> SessionScope:
 
 
 def _moved(at: Looked, line: ChunkLine | None) -> Progress:
-    """Return the progress after a chunk: its messages are parked now, or not any more."""
+    """Return the progress after a chunk. The messages of the chunk are now parked, or no longer
+    parked.
+    """
     if line is None:
         return at.progress
     kept = [place for place in at.progress.parked if place != (at.turn.first, at.turn.last)]

@@ -127,8 +127,8 @@ class RetryExtraction:
 
 @dataclass(frozen=True, slots=True)
 class RestartExtraction:
-    """Restarts an extraction for the sweep: a failed one tries its parked messages again, a stuck
-    one begins again at the first message that it has not extracted.
+    """Restarts an extraction for the sweep. A failed extraction tries its parked messages again. A
+    stuck extraction begins again at the first message that it has not extracted.
     """
 
     steps: Steps
@@ -177,7 +177,7 @@ class RestartExtraction:
             )
 
     def _goes_on(self, job: Job, start: int) -> bool:
-        """Say whether a later step of the job exists and has not ended."""
+        """Return whether a later step of the job exists and has not ended."""
         step = next_step(job, first=start, now=0)
         later = self.steps.jobs.get(Scope(job.tenant), step.id)
         return later is not None and later.id != job.id and not later.has_ended

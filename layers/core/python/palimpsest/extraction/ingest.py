@@ -1,5 +1,5 @@
-"""Ingest a whole transcript: append the messages that are not stored yet, and extract from all
-messages that were not extracted yet.
+"""Ingests a whole transcript. It appends the messages that are not stored yet, and extracts
+memories from all messages that were not extracted yet.
 """
 
 from __future__ import annotations
@@ -101,9 +101,9 @@ class Ingest:
         store them once. If the stored history is a beginning of the transcript, the rest is
         appended. If the transcript is a beginning of the history, nothing is appended. Without a
         `session_id`, the transcript continues the session that an earlier ingest made of the same
-        beginning. With `after`, it follows the stored message with that number. So a longer
-        transcript can be sent in parts. Nothing is written unless every message is valid. Raises
-        `Conflict` (`transcript_diverged`, `owner_mismatch`), `TooLarge`, `Unprocessable` and
+        beginning. With `after`, the transcript follows the stored message with that number, so that
+        a longer transcript can be sent in parts. Nothing is written unless every message is valid.
+        Raises `Conflict` (`transcript_diverged`, `owner_mismatch`), `TooLarge`, `Unprocessable` and
         `Unavailable`.
         """
         drafts = self.append.admitted(scope.owner, with_joined_calls(drafts))

@@ -1,5 +1,5 @@
-"""Ingest messages of a history that the caller keeps: extract from new messages, and store digests
-instead of them.
+"""Ingests messages of a history that the caller keeps. It extracts memories from new messages, and
+stores digests of the messages.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from palimpsest.retry import until_committed
 from palimpsest.scope import SessionScope, UserScope
 
 MOST_KNOWN = 5_000
-"""How many of a session's newest messages are known by a digest. An older message counts as new
-again.
+"""How many of a session's newest messages are recognised by their digest. An older message counts
+as new if it is sent again.
 """
 FIRST_PAGE = 50
 SaidOutside = str | Mapping[str, Any]
@@ -45,14 +45,14 @@ class ChatHistoryProvider(Protocol):
     """
 
     def load(self, session_id: str) -> Sequence[SaidOutside]:
-        """Every message of the session, oldest first; none for an unknown session."""
+        """Return every message of the session, oldest first; no message for an unknown session."""
 
 
 @runtime_checkable
 class RecentHistory(ChatHistoryProvider, Protocol):
     def load_recent(self, session_id: str, limit: int) -> Sequence[SaidOutside]:
-        """The newest `limit` messages, in the order in which they were said; fewer only if the
-        session has fewer.
+        """Return the newest `limit` messages, in the order in which they were said. There may be
+        fewer only if the session has fewer.
         """
 
 

@@ -48,8 +48,8 @@ def related(
     new: Statement, known: Sequence[Record], *, may_repeat: bool, states: bool = True
 ) -> Related | None:
     """Return the known statement that a new statement concerns, or None if it clearly concerns
-    none. The known statements are given newest first. If a new statement `states` nothing by
-    itself, the concern must be clearer. The same applies to a new day or number, because rules read
+    none. The known statements are given newest first. The decision must be clearer if the new
+    statement `states` nothing by itself, or if it gives a new day or number, because rules read
     these.
     """
     may_change = learned().may_change(new.content)
@@ -99,7 +99,7 @@ def _has_another_word(ours: Sequence[str], theirs: Sequence[str]) -> bool:
 
 def _is_linked(new: Statement, known: Record) -> bool:
     """Return whether two statements share a word, a field of life or a topic. Statements that share
-    nothing are about different things, however much the new one sounds like a change.
+    none of these are about different things, even if the new one sounds like a change.
     """
     if _is_near(naming(new.content), known) or is_of_one_slot(new.content, known.content):
         return True

@@ -36,8 +36,8 @@ def _by_kind(finding: Finding) -> tuple[str, ...]:
 
 
 def _by_relations(finding: Finding) -> tuple[str, ...]:
-    """Return all topics of grounds if the finding relates a thing of the user to a place or
-    company, because the place or company may be the value of a ground.
+    """Return all topics on which facts may rest, if the finding relates a thing of the user to a
+    place or company. That place or company may be the value of such a topic.
     """
     for relation in finding.relations:
         is_of_a_thing = relation.start.casefold() not in USER_NAMES

@@ -1,5 +1,5 @@
-"""One step of the extract worker: read the next chunk, call the model once, check its findings,
-commit once.
+"""One step of the extract worker. It reads the next chunk, calls the model once, checks the
+findings, and commits once.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class ExtractChunk:
             is_over = until_committed(lambda: self._pass_by(job), clock=self.steps.clock)
         else:
             self.steps.jobs.start(job.begun(now=seconds(self.steps.clock.now())))
-            # If there is no room, the model need not be paid.
+            # If there is no room for memories, do not pay for a call of the model.
             self.remember.check_room(user_of(job))
             findings = replace(self._found(job, at), redactions=_redactions(at))
             is_over = until_committed(lambda: self._commit(job, findings), clock=self.steps.clock)
@@ -149,8 +149,9 @@ class ExtractChunk:
         return replace(findings, names=owner.names)
 
     def _commit(self, job: Job, findings: _StepFindings) -> bool:
-        """Commit if it is still this job's turn; if another delivery was faster, discard the work.
-        False if a message was redacted since the messages were read: the step must be done again.
+        """Commit if it is still this job's turn. If another delivery was faster, discard the work.
+        Return False if a message was redacted since the messages were read, because the step must
+        then be done again.
         """
         at = self.steps.look(job)
         if at.turn != findings.turn or _redactions(at) != findings.redactions:
@@ -171,8 +172,8 @@ class ExtractChunk:
     def _prepared(
         self, job: Job, at: Looked, findings: _StepFindings, *, relations: int = MOST_RELATIONS
     ) -> tuple[Prepared, _StepFindings]:
-        """The changes that store the findings, and these findings. If they are too many for one
-        transaction, relations are left out first, then findings.
+        """Return the changes that store the findings, and these findings. If they are too many for
+        one transaction, relations are left out first, then findings.
         """
         findings = self._without_buried(job, self._of_their_subjects(findings))
         stated = _statements(job, at, findings)
@@ -206,14 +207,14 @@ class ExtractChunk:
         return prepared, replace(findings, dropped=dropped)
 
     def _known(self, job: Job) -> Sequence[Record]:
-        """The user's current records, the newest `MOST_KNOWN` of them."""
+        """Return the user's newest current records, at most `MOST_KNOWN`."""
         remember = self.remember
         manage = ManageMemories(remember.memories, remember.tenants, remember.clock)
         return list(islice(manage.every(user_of(job), MemoryFilter()), MOST_KNOWN))
 
     def _of_their_subjects(self, findings: _StepFindings) -> _StepFindings:
-        """Return the findings. If a model takes something for the user's whose words name another
-        person, it is about that person.
+        """Return the findings. If a model attributes a finding to the user, but the words name
+        another person, the finding becomes one about that person.
         """
         if findings.extraction.method != "model":
             return findings
@@ -230,8 +231,8 @@ class ExtractChunk:
         return replace(finding, subject=others.pop(), topic=topics[0] if topics else None)
 
     def _without_buried(self, job: Job, findings: _StepFindings) -> _StepFindings:
-        """The findings without statements of memories that the user deleted after they were
-        said, and without earlier values of the topics of such memories.
+        """Return the findings without two kinds: statements of memories that the user has deleted
+        since these statements were made, and earlier values of the topics of such memories.
         """
         if not findings.findings:
             return findings
@@ -262,7 +263,7 @@ class ExtractChunk:
     def _resting(
         self, scope: UserScope, findings: Sequence[Finding], statements: Sequence[Statement]
     ) -> Sequence[Statement]:
-        """The statements, each with the records on which it rests."""
+        """Return the statements, each with the records on which it rests."""
         dependents = list(map(dependent_of, findings))
         if not any(dependent.topics for dependent in dependents):
             return statements
@@ -293,8 +294,8 @@ class ExtractChunk:
     def _prepared_without_removed(
         self, scope: UserScope, statements: Sequence[Statement], *, ends: Sequence[EndOfTopic] = ()
     ) -> tuple[Prepared, int]:
-        """The changes that store the statements, except statements that the user removed, and how
-        many were removed.
+        """Return the changes that store the statements, except statements that the user removed.
+        Also return how many were removed.
         """
         if not statements and not ends:
             return Prepared((), MemoryCommit(epoch=0)), 0
@@ -324,8 +325,8 @@ def _owner(job: Job) -> ConversationOwner:
 def _checked_findings(
     turn: Turn, chunk: Chunk, extraction: Extraction, *, owner: ConversationOwner, most: int
 ) -> _StepFindings:
-    """The checked findings of an extraction, at most `most`. If there are more, the chunk ends
-    earlier. A parked chunk is never divided, so only its most important findings are kept.
+    """Return the checked findings of an extraction, at most `most`. If there are more, the chunk
+    ends earlier. A parked chunk is never divided, so only its most important findings are kept.
     """
     reach = chunk.until(min(chunk.last, max(chunk.messages[0].seq, extraction.through)))
     kept = checked(extraction.findings, reach, owner=owner)
@@ -360,8 +361,8 @@ def _statements(job: Job, at: Looked, findings: _StepFindings) -> list[Statement
 def _drawing(
     statements: Sequence[Statement], drawn: Drawn, numbers: Sequence[int]
 ) -> Sequence[Statement]:
-    """The statements, each with the topics of entities and relations that were drawn from it.
-    `numbers` has the number of the statement for each topic.
+    """Return the statements, each with the topics of entities and relations that were drawn from
+    it. `numbers` has the number of the statement for each topic.
     """
     topics: dict[int, list[str]] = defaultdict(list)
     for number, topic in zip(numbers, drawn.topics, strict=True):
@@ -373,7 +374,7 @@ def _drawing(
 
 
 def _is_from(source: Source, removed: Sequence[Source]) -> bool:
-    """Whether a statement rests on a message that a removed record rested on."""
+    """Return whether a statement comes from a message from which a removed record came."""
     return any(
         source.session == other.session and set(source.seqs) & set(other.seqs) for other in removed
     )

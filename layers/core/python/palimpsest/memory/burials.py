@@ -19,7 +19,7 @@ from palimpsest.text.analyser import content_terms, topic_key
 from palimpsest.text.folding import normalized
 
 MOST_SAID = 40
-"""The number of texts of one memory of which digests are kept."""
+"""The most texts of one memory for which digests are kept."""
 
 WHOLE = 10**9
 """A position that lies after the end of every text."""
@@ -58,8 +58,8 @@ class Buried:
 
     @property
     def words_alone(self) -> Buried:
-        """Return the same burials with a stricter comparison. Only statements with equal words are
-        then held to be deleted, not statements in other words with the same meaning.
+        """Return the same burials with a stricter comparison. A statement then counts as deleted
+        only if its words are equal, not if it says the same in other words.
         """
         exact = [Burial(burial.id, burial.at, said=burial.said) for burial in self.burials]
         return Buried(self.scope, exact)
@@ -96,7 +96,8 @@ class Buried:
         meant, subjects = self._digests(meanings(content)), self._subjects(content, about)
         if any(meant & {*burial.meanings} and burial.subject in subjects for burial in later):
             return True
-        # Whom a sentence is about is told by its form alone; a deleted dog may be "it" there.
+        # A sentence may call a deleted dog "it", so the subjects need not be equal unless the
+        # memory is about the user.
         is_same = any(
             (burial.subject in mine or burial.subject != user)
             and says_the_same(burial, topics, said_now)
@@ -119,14 +120,16 @@ class Buried:
         return any(topics & {*burial.topics} and burial.subject in mine for burial in later)
 
     def _subjects(self, content: str, about: str) -> set[str]:
-        """Return whom a statement is about. Its words tell it, if nobody else does."""
+        """Return digests of the subjects of a statement: `about`, or else the subjects that its own
+        words name.
+        """
         return self._digests({about} if about else {*self._abouts(content)} or {""})
 
     def _tells_of(
         self, burials: Sequence[Burial], content: str, about: str, compared: ComparedWords
     ) -> bool:
-        """Return whether an old statement has the words that tell a deleted memory from others, and
-        is about the same person and area of life.
+        """Return whether an old statement has the words that distinguish a deleted memory from
+        other memories, and is about the same person and area of life.
         """
         statement = OldStatement(
             self._subjects(content, about),
@@ -140,7 +143,7 @@ class Buried:
         return {_digest(self.scope, term) for term in terms}
 
     def _abouts(self, content: str) -> Iterator[str]:
-        """Whom a statement is about by its own words: an opening may hide that it is a dog."""
+        """Yield the subjects that the statement's own words name."""
         return (_subject(state.subject, self.scope) for state in self.states(content))
 
     def _topics(self, content: str, topic: str | None, about: str) -> set[str]:

@@ -34,9 +34,10 @@ _WORD = re.compile(r"[^\W_][\w'’.-]*")  # noqa: RUF001 - marks of many scripts
 @dataclass(frozen=True, slots=True)
 class Distinct:
     """The words that distinguish one memory from another: its names and numbers, and the beginnings
-    of its other words. `subject` has the words for the person whom it is about, if these are needed
-    too: "My sister lives in Kiel". If `is_somebody` is true, the names belong to a person or
-    animal, and any statement with one of them is about that person or animal.
+    of its other words. `subject` has the words for the person whom it is about, such as "sister" in
+    "My sister lives in Kiel", if a statement must have these too. If `is_somebody` is true, the
+    names belong to a person or animal, and any statement with one of them is about that person or
+    animal.
     """
 
     names: frozenset[str] = frozenset()
@@ -77,7 +78,9 @@ def _distinct(terms: Sequence[str], named: Collection[str]) -> Distinct:
 
 
 def _names_of_subject(content: str, subject: str) -> frozenset[str]:
-    """Return the names of the person whom a statement is about: "My husband Tom has cancer"."""
+    """Return the words for the person whom a statement is about, such as "husband" and "Tom" in "My
+    husband Tom has cancer".
+    """
     if not subject:
         return frozenset()
     pattern = rf"(?i:\b{re.escape(subject)}),? (?P<name>[A-ZÀ-Þ][\w'’-]*)"  # noqa: RUF001
@@ -87,7 +90,7 @@ def _names_of_subject(content: str, subject: str) -> frozenset[str]:
 
 
 def numbers(text: str) -> frozenset[str]:
-    """Return the long numbers of a text without separators: "74,000" and "74000" are the same."""
+    """Return the long numbers of a text without separators, so that "74,000" becomes "74000"."""
     digits = (re.sub(r"\D", "", match[0]) for match in _NUMBER.finditer(text))
     return frozenset(digit for digit in digits if len(digit) >= LEAST_DIGITS)
 

@@ -39,8 +39,8 @@ def label_of(moment: Moment) -> str:
 
 
 def begin_of(label: str) -> int:
-    """Return when the time that a label names begins, in epoch milliseconds. Raises `ValueError`
-    for another text.
+    """Return when the time that a label names begins, in epoch milliseconds. Raises `ValueError` if
+    the text is not such a label.
     """
     return int(datetime.combine(_first(label), datetime.min.time(), UTC).timestamp() * 1000)
 

@@ -25,7 +25,7 @@ _DENIED = re.compile(
     r"|nunca|ya|antes|fue|era|ne|plus|pas|jamais|ancien\w*|était)\b",
     re.IGNORECASE,
 )
-"""Words by which a text that names somebody says that something is not true any more."""
+"""Words with which a text says that something about a person is no longer true."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +118,8 @@ class Endings:
         *,
         beside: Sequence[Statement] = (),
     ) -> list[Statement]:
-        """Return the statements that end the relationships drawn from these records. `beside` are
-        statements of the same commit.
+        """Return the statements that end the relationships drawn from these records. `beside` holds
+        the other statements of the same commit.
 
         A relationship stays open if a conversation said it again at that moment or later. It also
         stays open if the content that replaced the record still names both ends and has no word of

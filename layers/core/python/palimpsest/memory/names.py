@@ -81,14 +81,14 @@ def _the_user() -> re.Pattern[str]:
 
 
 def introduced_in(text: str) -> tuple[str, ...]:
-    """Return the names with which a text's speaker introduces themselves: "I'm Sarah", "me llamo
-    Ana".
+    """Return the names with which a text's speaker introduces themselves, such as "Sarah" in "I'm
+    Sarah" or "Ana" in "me llamo Ana".
     """
     return tuple(dict.fromkeys(_introductions(text))) if _CAPITAL.search(text) else ()
 
 
 def is_introduction(text: str) -> bool:
-    """Return whether a text only says the speaker's name: "I'm Sarah."."""
+    """Return whether a text only says the speaker's name, as "I'm Sarah." does."""
     match = _alone().fullmatch(text.strip())
     return match is not None and not _no_name().fullmatch(match["name"].split()[0])
 

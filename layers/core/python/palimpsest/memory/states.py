@@ -1,5 +1,5 @@
-"""Knows what a statement means where its words do not show it: "I'm a vegetarian" and "I don't
-eat meat" share no word that says something.
+"""Knows which statements mean the same although they share no telling word, such as "I'm a
+vegetarian" and "I don't eat meat".
 """
 
 from __future__ import annotations

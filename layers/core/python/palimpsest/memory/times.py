@@ -51,8 +51,8 @@ class Moment:
 
 
 def ended_on(text: str, *, at: date) -> Moment | None:
-    """Return the time at which something ended, as the words of a text say: "I left in May". The
-    text was said on the day `at`. Return None if it names no time that has begun by then.
+    """Return the time at which something ended according to a text, such as May for "I left in
+    May". The text was said on the day `at`. Return None if it names no time that has begun by then.
     """
     begins = text[:MOST_READ]
     lower = _lowered(begins)
@@ -63,9 +63,9 @@ def ended_on(text: str, *, at: date) -> Moment | None:
 
 
 def is_to_come(text: str, *, at: date) -> bool:
-    """Return whether a text that was said on the day `at` is about a later day: "I'm leaving on
-    1 October". A text about the past is not: "I cancelled Friday's class". If the text may be about
-    either, the nearer day counts.
+    """Return whether a text that was said on the day `at` is about a later day, as "I'm leaving on
+    1 October" is. "I cancelled Friday's class" is about the past. If the text may be about either,
+    the nearer day counts.
     """
     begins = text[:MOST_READ]
     tense = tense_of(begins)
@@ -228,8 +228,8 @@ def _dated(match: re.Match[str], text: str, at: date, tense: Tense) -> Moment:
 
 
 def _weekday_before(text: str, place: int) -> int | None:
-    """Return the number of the day of the week that stands right before a date: "Saturday 16
-    August".
+    """Return the number of the weekday that a text names right before a date, such as Saturday in
+    "Saturday 16 August".
     """
     before = text[max(0, place - BEFORE) : place]
     weekday = next(
@@ -240,8 +240,8 @@ def _weekday_before(text: str, place: int) -> int | None:
 
 
 def _year_of(weekday: int | None, month: int, day: int, at: date) -> int | None:
-    """Return the year, of this one, the next and the last, in which a date is this day of the week.
-    Raises `ValueError`.
+    """Return the year in which a date falls on this day of the week: this year, the next or the
+    last. Raises `ValueError`.
     """
     years = (at.year, at.year + 1, at.year - 1)
     if weekday is None or not day:
@@ -262,8 +262,8 @@ def _nearest(month: int, day: int, at: date, tense: Tense) -> tuple[date, date, 
 
 
 def _weekdays(text: str, at: date, tense: Tense) -> Iterator[Moment]:
-    """Yield days of the week: "on Friday", "by Friday", "vendredi". Days that repeat every week,
-    and days with a date after them, are left out.
+    """Yield the days of the week that a text names, as in "on Friday", "by Friday" or "vendredi".
+    Days that repeat every week, and days with a date after them, are left out.
     """
     for match in _weekday().finditer(text):
         before = text[max(0, match.start() - BEFORE) : match.start()]
@@ -278,7 +278,9 @@ def _weekdays(text: str, at: date, tense: Tense) -> Iterator[Moment]:
 
 
 def _ends(text: str, at: date) -> Iterator[Moment]:
-    """Yield the last day of the present week, month or year: "by the end of the month"."""
+    """Yield the last day of the present week, month or year if the text names it, as in "by the end
+    of the month".
+    """
     sunday = at + timedelta(days=6 - at.weekday())
     last = {
         "week": sunday,

@@ -8,7 +8,9 @@ ALIKE, ALIKE_WITHOUT_NAMES = 0.6, 0.8
 """Two statements say the same if they share at least this part of their words."""
 
 FEW = 4
-"""Words of a statement that is about a single deleted word: "I've had asthma since childhood"."""
+"""If a deleted memory has a single word, such as "asthma", a statement with this word says the same
+only if it has at most this many words: "I've had asthma since childhood".
+"""
 
 
 @dataclass(frozen=True, slots=True)

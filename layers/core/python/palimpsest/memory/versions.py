@@ -31,8 +31,8 @@ class Version:
 
 
 def single(record: Record) -> Version:
-    """Return the only version of a record without a topic. Of other sessions with the same
-    statement only the names are known.
+    """Return the only version of a record without a topic. Other sessions with the same statement
+    are known only by their ids.
     """
     return Version(record, sources=(record.source, *map(Source, record.also)))
 

@@ -29,8 +29,8 @@ ORDER: Mapping[str, int] = {kind: number for number, kind in enumerate(get_args(
 
 @dataclass(frozen=True, slots=True)
 class SectionRule:
-    """The title of a section, and its share, which is the number of lines that it gives in each
-    round (`profile_of`).
+    """The title of a section, and its share: how many of its lines are taken in each round
+    (`profile_of`).
     """
 
     title: str

@@ -129,8 +129,8 @@ def selected(
 
 
 def text_of(sections: Sequence[ProfileSection], *, shows_ids: bool = True) -> str:
-    """Return the sections as text, with a line for each statement. Without sections the text is
-    empty.
+    """Return the sections as text, with a line for each statement. If there are no sections, the
+    text is empty.
     """
     shown = [HEAD] if sections else []
     for section in sections:

@@ -123,7 +123,9 @@ class FindCandidates:
     def _by_meaning(
         self, scope: UserScope, query: Query, embedded: parallel.Task[Vector | None]
     ) -> list[tuple[str, float]]:
-        """Return the same records for topics that the question is about without naming them."""
+        """Return the current or last records of topics that the question is about without naming
+        them.
+        """
         try:
             vector = embedded.result()
         except (ModelFailed, TimeoutError):

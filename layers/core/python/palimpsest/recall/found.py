@@ -30,8 +30,8 @@ class Candidate:
     those of a record are the keys of its source messages. If a message says an earlier value of a
     topic, `outdated_by` is the key of the topic's current record. `says` is whether a message
     states something, or only asks or greets. `words` is the number of its different words, and
-    `own_words` the number of its words for its speaker. `speaker` is the role of a message, None
-    for a record.
+    `own_words` the number of its words for its speaker, such as "my". `speaker` is the role of a
+    message, None for a record.
 
     `opinions` are the opinions of callers on a record in earlier recalls. `by_words` is true for a
     task, which has no vector. `is_over` is true for a task whose session has ended, and for a

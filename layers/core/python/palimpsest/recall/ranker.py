@@ -1,5 +1,5 @@
-"""A linear model that ranks found memories by their signals. Its weights are learned from labelled
-conversations (`make train`) and lie in `ranker.json`.
+"""A linear model that ranks found memories by their signals. Its weights are in `ranker.json`.
+`make train` learns them from labelled conversations.
 """
 
 from __future__ import annotations

@@ -133,10 +133,10 @@ def _may_be_shown(
     """Return whether the candidate may be shown.
 
     Two kinds always may: the record of a topic that the question names, and a statement from the
-    days that are all the question asks about. Others need the `least` odds, or all words of the
-    question. A message that says nothing also needs a word of the question and enough strength of
-    its own, because its vector is mostly that of the message before it. A task and a message of few
-    words need enough strength, their own or that of a question beside them.
+    question's period, if the question asks for nothing else. Others need the `least` odds, or all
+    words of the question. A message that says nothing also needs a word of the question and enough
+    strength of its own, because its vector is mostly that of the message before it. A task and a
+    message of few words need enough strength, their own or that of a question beside them.
     """
     candidate = result.candidate
     if "topic_key" in candidate.scores or _is_of_days(result):
@@ -156,8 +156,8 @@ def _may_be_shown(
 
 
 def _odds_without_topic(result: Ranked) -> float:
-    """Return the best odds among candidates without such a topic. The record of a topic that the
-    question names is so likely that all others are far below it.
+    """Return the best odds among the candidates that are not the record of a topic that the
+    question names. Such a record is so likely that all others are far below it.
     """
     return result.odds - result.terms.get("topic", 0.0)
 

@@ -1,5 +1,5 @@
-"""Read the found records and messages from their tables, and keep only memories that are true now,
-or at the moment that the request names.
+"""Reads the found records and messages from their tables, and keeps only memories that are true
+now, or at the moment that the request names.
 """
 
 from __future__ import annotations
@@ -147,7 +147,8 @@ class _RecordReader:
         reasons = {record.id: _reason_against_record(record, run) for record, _ in held}
         read.dropped |= {name: reason for name, reason in reasons.items() if reason is not None}
         kept = [(record, scores) for record, scores in held if reasons[record.id] is None]
-        # Versions that no search found, only their topic's chain: their uses are not read yet.
+        # Uses are not yet read for versions that no search found, but that their topic's chain
+        # named.
         earlier = [
             record.id for record, _ in kept if run.reads_uses and record.id not in run.scores
         ]
@@ -164,8 +165,8 @@ class _RecordReader:
     def _held_then(
         self, run: RecallRun, stored: Sequence[Record], pointers: Mapping[str, Pointer]
     ) -> Iterator[Held]:
-        """Return, for each topic, the version that held at the moment, or the last one if the topic
-        had ended. It has the scores of all found versions.
+        """Return, for each topic, the version that was valid at the moment, or the last version if
+        the topic had ended. Each comes with the scores of all found versions of its topic.
         """
         yield from (
             (record, run.scores[record.id]) for record in stored if record.topic_key is None
@@ -174,7 +175,7 @@ class _RecordReader:
             lambda topic: self.memories.versions(run.scope, topic), list(pointers)
         )
         for (topic, pointer), versions in zip(pointers.items(), chains, strict=True):
-            # A topic with neither has lost its newest version by a deletion.
+            # A topic without a current or ended record has lost its newest version by a deletion.
             retracted = None if pointer.record or pointer.ended else pointer.order[0]
             version = as_of(
                 versions, moment=run.moment, known_at=run.request.known_at, retracted=retracted
@@ -282,8 +283,8 @@ def _found_record(
 
 
 def _ends(run: RecallRun, pointers: Iterable[Pointer]) -> Ends:
-    """Return when records ended that had ended at the moment of the recall, as far as was known
-    then.
+    """Return the ends of the records that had ended by the moment of the recall, as far as was
+    known then.
     """
     known_at = run.request.known_at
     known = (pointer for pointer in pointers if known_at is None or pointer.order[0] <= known_at)
@@ -343,7 +344,7 @@ def _of_session(
     messages, head = part.messages, part.head
     if head is None or head.is_gone(seconds(run.now)):
         return ReadResult(dropped=dict.fromkeys(keys.values(), "missing"))
-    # The index follows the tables later. Meanwhile another user may have begun a session of this
+    # The index follows the tables later. Meanwhile another user may have begun a session with this
     # id.
     if head.user != run.scope.user:
         return ReadResult(dropped=dict.fromkeys(keys.values(), "foreign"))

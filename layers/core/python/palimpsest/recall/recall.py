@@ -1,5 +1,5 @@
-"""Recall the memories of a user that answer a question: find candidates, read the current ones,
-rank them, and keep the best.
+"""Recalls the memories of a user that answer a question. It finds candidates, reads the current
+ones, ranks them, and keeps the best.
 """
 
 from __future__ import annotations
@@ -65,7 +65,9 @@ class RecallResult:
     trace: Mapping[str, Any] | None = None
 
     def recall_id(self, *, user: str, query: str) -> str:
-        """Return the name of the recall for feedback. The same question and result have one."""
+        """Return the name of the recall for feedback. The same question with the same result has
+        the same name.
+        """
         # Nothing is stored for a recall, so its name follows from question and result
         # (docs/adr/0146).
         identity = json.dumps([user, query, *(memory.id for memory in self.memories)])

@@ -241,8 +241,8 @@ def _marked(memory: FoundMemory, newer: Mapping[Place, str]) -> FoundMemory:
 @dataclass(frozen=True, slots=True)
 class _Stated:
     """A memory with the statement in it that is compared with others. In a long text, this is the
-    sentence with most of the question's words. Only there does a word of change, or an equal word,
-    concern the question. `words` are its terms without function words.
+    sentence with most of the question's words. Words of change in other sentences do not concern
+    the question, and neither do equal words. `words` are its terms without function words.
     """
 
     memory: FoundMemory
@@ -261,8 +261,9 @@ def _stated(memory: FoundMemory, query: Query) -> _Stated:
 
 def newer_first(memories: Sequence[FoundMemory], query: Query) -> list[FoundMemory]:
     """Return the memories, with the later of two similar statements of the user above the earlier
-    one. An earlier statement gives way to one later one. If the later one very likely replaces it,
-    it is marked (`outdated_by`). For questions about the past, nothing is changed.
+    one. At most one later statement moves above an earlier one. If it very likely replaces the
+    earlier one, that one is marked (`outdated_by`). For questions about the past, nothing is
+    changed.
     """
     if query.asks_of_the_past or _WENT_BY.search(query.text):
         return list(memories)
@@ -287,8 +288,8 @@ def newer_first(memories: Sequence[FoundMemory], query: Query) -> list[FoundMemo
 
 
 def _held_since(placed: Sequence[_Stated], moment: int) -> list[int]:
-    """Return the places right after the current records of topics that were said after the moment.
-    They stay above older statements.
+    """Return the places right after those memories that are the current record of a topic and were
+    said after the moment. These memories stay above older statements.
     """
     return [
         place for place, statement in enumerate(placed, 1) if _holds_since(statement.memory, moment)

@@ -1,4 +1,4 @@
-"""Let a model score the question with each of the first memories, within limits of processor time
+"""Lets a model score the question with each of the first memories, within limits of processor time
 and of the clock.
 """
 
@@ -93,8 +93,8 @@ def _read_in_parts(
 
 
 def part_after(size: int, *, took: float, left: float) -> int:
-    """Return the size of the part after one of `size` texts that took so long. At most `left`
-    seconds may pass.
+    """Return how many texts the next part may have, if the last part had `size` texts and `took`
+    seconds, and if `left` seconds are left.
     """
     if left <= 0:
         return 0

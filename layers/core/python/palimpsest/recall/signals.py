@@ -31,11 +31,11 @@ Signal = Literal[
 `meaning` is its likeness to the question, where 0 is unrelated and 1 is equal. `words` is the share
 of the question's words that it has, `topic` that of a topic's words. `neighbours` is the highest
 relevance, from words and meaning, of a message beside it (0..1 within a recall). `asks` is 1 for a
-short message that only asks, `nothing` and `little` are 1 for texts that say so much (`Says`).
-`own` is the logarithm of the number of its words for its speaker, such as "my". `assistant` and
-`tool` are 1 for words of these, `length` is the logarithm of its number of different words. `read`
-is the reranker's score, from 0 to 1 within the texts that it read, and `read_place` the share of
-these texts that it found better.
+short message that only asks, `nothing` and `little` are 1 for texts that say nothing or little
+(`Says`). `own` is the logarithm of the number of its words for its speaker, such as "my".
+`assistant` and `tool` are 1 for words of these roles, `length` is the logarithm of its number of
+different words. `read` is the reranker's score, from 0 to 1 within the texts that it read, and
+`read_place` the share of these texts that it found better.
 """
 SIGNALS: tuple[Signal, ...] = get_args(Signal)
 READ: tuple[Signal, ...] = ("read", "read_place")

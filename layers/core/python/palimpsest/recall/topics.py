@@ -1,6 +1,6 @@
 """Finds the topics that a question is about, even if it names none of their words. The question's
-vector is compared with those of descriptions of common topics, which lie in `topics.json` (`python
--m benchmarks.retrieval.topics` writes them).
+vector is compared with the vectors of descriptions of common topics. These are in `topics.json`,
+which `python -m benchmarks.retrieval.topics` writes.
 """
 
 from __future__ import annotations

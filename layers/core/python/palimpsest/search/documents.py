@@ -33,8 +33,8 @@ SPEAKERS = {"user": "User", "assistant": "Assistant", "tool": "Tool"}
 
 
 class Stage(IntEnum):
-    """The part of a document's version that is added to the item's version. A document with only
-    words is replaced by the one with a vector, and both are replaced by the removal.
+    """The part of a document's version that is added to the item's version. So a document with a
+    vector replaces a document with only words, and a removal replaces both.
     """
 
     WORDS, WHOLE, GONE = range(3)
@@ -132,9 +132,9 @@ def of_message(
 ) -> Indexable | None:
     """Return the document of a message; None if it has no text to search.
 
-    `before` are the texts before the message. They make a short answer findable, and weigh half as
-    much as the message's own words. The vector is made from the message's own words and, unless it
-    is a tool's message, in part from the text right before it
+    `before` are the texts before the message. With them a short answer can be found, and they weigh
+    half as much as the message's own words. The vector is made from the message's own words and,
+    unless it is a tool's message, in part from the text right before it
     (docs/adr/0048-what-other-sets-showed.md).
     """
     text = spoken_text(message)

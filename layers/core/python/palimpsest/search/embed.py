@@ -25,7 +25,7 @@ from palimpsest.search.documents import SESSION_GONE, Indexable, gone
 from palimpsest.search.plans import EmbedPlans, Plan
 from palimpsest.search.ports import Document, Gone, SearchIndex
 
-# documents on a page, and pages, that one delivery checks for an erased user
+# how many documents a page has, and how many pages one delivery checks for an erased user
 AT_ONCE, PAGES_AT_ONCE = 100, 30
 Planning = Callable[[], Plan | None]
 
@@ -76,8 +76,8 @@ class Embed:
         return tuple(change for change in dict.fromkeys(changes) if change in again)
 
     def _ends(self, change: Removed) -> bool:
-        """End the job of a removal, unless the index may still have items that it removed. Returns
-        whether the job has ended.
+        """End the job of a removal, unless the index may still have items that the job removed.
+        Returns whether the job has ended.
         """
         if self.steps is None:
             return False

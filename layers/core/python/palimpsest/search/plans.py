@@ -26,8 +26,8 @@ from palimpsest.search.documents import (
 )
 from palimpsest.search.ports import Gone
 
-# messages before one; the question that it answers is among them, even with tool calls and results
-# between
+# how many messages before a message are read; the question that it answers is among them, even if
+# tool calls and results are between the two
 READ_BEFORE = 6
 
 REACH = range(1, READ_BEFORE + 1)

@@ -16,8 +16,8 @@ ANYTHING = MemoryFilter()
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The searchable document of one item. `key` identifies the item among its owner's. It is a
-    record's id or, for a message, `session/seq`.
+    """The searchable document of one item. `key` identifies the item among the items of its owner:
+    a record's id or, for a message, `session/seq`.
 
     Searches by words look in `text`: the content with speaker and date, of which the first 32,768
     characters count. `created_at` is in epoch milliseconds. `subject` is folded, like those of
@@ -104,9 +104,9 @@ class Vectors(Protocol):
 class SearchIndex(Words, Vectors, Protocol):
     """An index of the documents of all owners, searched by words and by vector.
 
-    It is a family of indexes, each of one space. One of them is read. This object writes to all of
-    them, and accepts only vectors of its own space. Every call raises `Unavailable` if the engine
-    can't answer.
+    It consists of a family of indexes, each for one space. Searches read one of them. This object
+    writes to all of them, and accepts only vectors of its own space. Every call raises
+    `Unavailable` if the engine can't answer.
     """
 
     def write(self, owner: UserScope, changes: Sequence[Document | Gone]) -> tuple[str, ...]:

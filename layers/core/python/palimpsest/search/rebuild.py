@@ -128,8 +128,8 @@ class Reindex:
 
 OWNER = Scope(OPERATOR).user("reindex")
 STEP = timedelta(seconds=30)
-"""The time after which a step hands over to the next one. One more page takes little enough to end
-within the function's 90 seconds.
+"""The time after which a step hands over to the next one. One more page then still ends within the
+function's 90 seconds.
 """
 SETTLING = 5.0
 """The seconds to wait after the new index is made. Items written just before that are only in the

@@ -186,9 +186,9 @@ class CurrentRecords:
         self._lock = threading.Lock()
 
     def of(self, scope: UserScope, *, user: UserState | None = None) -> RecordRanking:
-        """Return the user's current records. `user` is the user's state if it was just read. If
-        nothing changed since, nothing is read then. Otherwise it takes one small read. Raises
-        `Unavailable`.
+        """Return the user's current records. `user` is the user's state if it was just read;
+        without it, one small read gets it. The records are read again only if this state has
+        changed. Raises `Unavailable`.
         """
         now = self._clock.now()
         if user is None:

@@ -21,8 +21,8 @@ MOST_TOPICS = 40  # topics whose versions are read; with more of them, each sear
 @dataclass(frozen=True, slots=True)
 class TopicHistory:
     """A topic that has an earlier value or has ended. `current` is its current record, or None if
-    it has ended. `ids` are the ids of the current record and of the others. While these stay the
-    same, the outdated messages of the topic do too.
+    it has ended. `ids` are the ids of the current record and of the others. As long as these ids
+    stay the same, the topic's outdated messages stay the same too.
     """
 
     topic: str

@@ -69,7 +69,7 @@ class Arm:
     ) -> ArmResult:
         """If the window exceeds its trigger, evict messages or create the job that does.
 
-        With `at_once`, the pause after a failed overflow is skipped. With `again`, the overflow is
+        With `at_once`, there is no pause after a failed overflow. With `again`, the overflow is
         planned even if an earlier plan could evict nothing. Raises `NotFound`, `Unavailable`.
         """
         return until_committed(

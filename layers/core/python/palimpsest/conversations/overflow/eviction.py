@@ -31,9 +31,9 @@ from palimpsest.scope import SessionScope
 Turn = Sequence[Message]
 
 STAYING_SHARE, FOLDED_SHARE = Fraction(3, 4), Fraction(7, 8)
-"""The parts of the trigger that system message, recent turns and a summary may weigh after an
-overflow, so that the next one is not due soon. The first holds for the summary that was there
-before, the second for the longest one.
+"""The parts of the trigger that system message, recent turns and a summary may weigh together after
+an overflow, so that the next overflow is not due soon. The first part holds for the summary from
+before the overflow, the second for the longest summary.
 """
 
 RAISE_SHARE = 10  # if nothing can be evicted, the trigger rises by this part of the budget
@@ -163,7 +163,7 @@ def _deleted(config: Delete, head: Head, held: Sequence[Turn]) -> Sequence[Turn]
 
 def _dropped(head: Head, held: Sequence[Turn], *, at_least: int, budget: int) -> Sequence[Turn]:
     """Return the turns that leave: the oldest `at_least` messages, in whole turns. If the rest does
-    not fit the budget, as many again leave, until it fits.
+    not fit the budget, the same number leaves again, until the rest fits.
     """
     tokens, gone, wanted = head.tokens, 0, at_least
     for number, turn in enumerate(held[:-1]):
@@ -177,7 +177,9 @@ def _dropped(head: Head, held: Sequence[Turn], *, at_least: int, budget: int) ->
 
 
 def _staying(held: Sequence[Turn], room: int) -> int:
-    """Return how many of the newest turns fit into the room. The newest one always stays."""
+    """Return how many of the newest turns fit into the room. The newest turn always counts as
+    fitting.
+    """
     return max(1, _fitting(list(reversed(held)), room))
 
 

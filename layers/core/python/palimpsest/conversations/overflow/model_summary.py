@@ -22,7 +22,8 @@ from palimpsest.text.cutting import Count, cut, shortened
 from palimpsest.text.sentences import is_terminated
 
 METHOD = "model"
-# words to ask for, per token of the limit, because models count words better than tokens
+# how many words the model is asked for per token of the limit, because models count words better
+# than tokens
 WORDS_PER_TOKEN = 0.6
 CHAT_OVERHEAD = 50  # tokens of the chat format and of the tags around the data
 READ_SHARE = (

@@ -170,7 +170,7 @@ def _scored(turn: Sequence[Message], share: float, near: Mapping[int, float]) ->
 
 def _picked(scores: Sequence[KeptTurn], older: Sequence[Sequence[Message]], room: int) -> list[int]:
     """Return the indexes of the older turns that stay, in order. Turns with the highest score are
-    chosen first, as long as they fit; of equal scores, the newer turn.
+    chosen first, as long as they fit. If two turns have equal scores, the newer one is chosen.
     """
     picked, places = [], MAX_PINNED
     for number in sorted(

@@ -1,5 +1,5 @@
-"""The day on which a message was said. Relative words get their dates from it, and a context shows
-where a new day begins.
+"""The day on which a message was said. Relative words get their dates from this day, and a context
+shows where a new day begins.
 """
 
 from __future__ import annotations

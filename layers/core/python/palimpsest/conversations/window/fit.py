@@ -111,7 +111,7 @@ def _oldest_first(held: Sequence[Message], last_user_seq: int) -> tuple[Message,
 
 
 def newest_turn(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Return the newest turn. A session without short-term memory shows nothing else of its
+    """Return the newest turn. It is all that a session without short-term memory shows of its
     history.
     """
     shown_ones = [message for message in messages if message.role not in UNSHOWN_ROLES]
@@ -224,10 +224,10 @@ def _shared_out(
     *older, current = parts
     weight = _weight(current)
     summary = summary_within(room=most)
-    # A chain counts its texts, which takes long. A context that fits needs no counting
+    # To count the texts of a chain takes long. A context that fits needs no counting
     # (docs/adr/0009).
     chain = Chain(current, count) if weight + summary.tokens > room else None
-    # The summary gives way before the newest user message does (docs/adr/0009).
+    # The summary is cut before the newest user message is (docs/adr/0009).
     if chain and chain.least + summary.tokens > room:
         summary = summary_within(room=min(most, room - chain.least))
     room -= summary.tokens

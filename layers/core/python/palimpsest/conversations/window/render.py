@@ -178,8 +178,8 @@ def _with(
     return {**chat, "content": content, "refusal": refusal or None, "tool_calls": calls}
 
 
-# The tokens that a text keeps while others can be cut: a marker, and a little text on both sides of
-# it.
+# A text keeps at least this many tokens as long as other texts can be cut: a marker, and a little
+# text on both sides of it.
 FLOOR = 32
 
 Part = Literal["content", "refusal", "arguments"]

@@ -133,8 +133,8 @@ class Chain:
 
     def fit(self, room: int) -> tuple[list[WindowEntry], list[Cut]]:
         """Return the chain cut to the room, and its cuts. The chain is never empty."""
-        # Groups are dropped first, by their least weights, because a text of a dropped group needs
-        # no cut.
+        # Groups are dropped before texts are cut, because the texts of a dropped group need no cut.
+        # Groups count with their least weights.
         self._drop(room, is_victim=_has_calls, weight=_least_with_texts)
         self._lower(_outputs, room)
         self._replace_arguments(room)
@@ -194,8 +194,8 @@ class Chain:
             text.allowed = text.least
 
     def _give_way(self, room: int) -> None:
-        """Cut the user message, then leave out the newest group if that is not enough. Only these
-        two are left at this point.
+        """Cut the user message. If that is not enough, leave out the newest group. Nothing else is
+        left of the chain at this point.
         """
         newest = [draft for group in self._groups for draft in group]
         if self._user is None:
@@ -275,8 +275,8 @@ def _nameless(user: MessageParts, room: int, count: Count) -> MessageParts:
 
 
 def _stub(draft: MessageParts, room: int, count: Count) -> MessageParts:
-    """Return a message that holds only a short text in place of the newest message. It is for a
-    chain without a user message whose bare calls are too large.
+    """Return a message with only a short text, which replaces the newest message. This is for a
+    chain without a user message, if even its calls without their texts are too large.
     """
     entry = draft.entry
     text = plain(entry.chat["content"]) or marker(entry.tokens, entry.seq).strip()

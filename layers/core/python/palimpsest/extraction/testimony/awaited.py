@@ -1,4 +1,6 @@
-"""Recognizes messages that announce a text without having it. The text then is the next message."""
+"""Recognizes messages that announce a text but do not contain it. The next message is then this
+text.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,9 @@ from palimpsest.extraction.testimony.tasks import strength
 from palimpsest.extraction.testimony.words import anywhere, phrases
 
 Awaited = Literal["announced", "missing", "letter"]
-"""Why the next message is a text. It is announced, or a request lacks its text, or the speaker
-wants to answer somebody, and the next message may be a letter of this person.
+"""Why the next message may be a text of somebody else. `announced`: this message announces it.
+`missing`: this message is a request that lacks its text. `letter`: the speaker wants to answer
+somebody, so the next message may be a letter of this person.
 """
 LONGEST_NOTICE = 120
 MOST_WORDS_OF_A_HEAD = 6
@@ -22,7 +25,7 @@ _QUOTED = re.compile(rf"{OPENERS}\w")
 
 
 def awaited_after(text: str) -> Awaited | None:
-    """Return why the message after this one isn't testimony, or None if it may be."""
+    """Return why the message after this one isn't testimony; None if it may be testimony."""
     notice = anywhere("awaits").search(text)
     if notice is not None and len(text) - notice.end() < LONGEST_NOTICE and ":" not in text:
         return "announced"
@@ -37,7 +40,9 @@ def awaited_after(text: str) -> Awaited | None:
 
 
 def _is_task_alone(line: str) -> bool:
-    """Return whether a line asks to work on a text that it points at, or that a colon announces."""
+    """Return whether a line asks for work on a text to which it points, or which a colon
+    announces.
+    """
     if line.endswith(":"):
         is_short = len(line.split()) <= MOST_WORDS_OF_A_HEAD
         return strength(line) == "strong" or (is_short and _names_a_form(line))
@@ -45,13 +50,14 @@ def _is_task_alone(line: str) -> bool:
         return False
     if anywhere("demonstratives").search(line):
         return True
-    # "It" needs a clear task, because it mostly is a thing: "put it in the freezer".
+    # "It" counts only with a clear task, because "it" mostly means a thing, as in "put it in the
+    # freezer".
     points = anywhere("task_deictics").search(line) is not None
     return points and any(anywhere(name).search(line) for name in _CLEAR_TASKS)
 
 
 def _names_a_form(line: str) -> bool:
-    """Return whether a line only says how a text shall become: "into Spanish, formal"."""
+    """Return whether a line only says what to make of a text, as "into Spanish, formal" does."""
     return _forms().fullmatch(line) is not None
 
 

@@ -52,8 +52,8 @@ def paragraph_end(text: str, start: int) -> int:
 
 @lru_cache(maxsize=8)
 def _paragraph_ends(text: str) -> Sequence[int]:
-    """Return the ends of all paragraphs but the last. They are searched once a text: a text of many
-    letters asks for each of them.
+    """Return the ends of all paragraphs but the last. They are searched only once per text, because
+    a text with many letters needs the ends of many paragraphs.
     """
     return [match.start() for match in _PARAGRAPH_END.finditer(text)]
 
@@ -82,8 +82,8 @@ def quotation_end(text: str, start: int) -> int | None:
 
 @cache
 def signature() -> re.Pattern[str]:
-    """Return a pattern for a closing ("Best regards") on a line of its own, and a line with a name
-    after it.
+    """Return a pattern for a closing such as "Best regards" on a line of its own, with a name on
+    the next line.
     """
     return re.compile(
         rf"^[ \t]*(?:{phrases('closing')})[ \t]*(?:[,!.]|[ \t]*$)[ \t]*"
@@ -111,8 +111,8 @@ def salutation() -> re.Pattern[str]:
 
 
 def return_of_the_speaker(text: str, start: int, end: int) -> int:
-    """Return the place between two places at which the speaker speaks of themselves again; `end` if
-    they do not.
+    """Return where, between `start` and `end`, the speaker speaks of themselves again. Return `end`
+    if they do not.
     """
     place = anywhere("returns").begins_sentence(text, start, end)
     return end if place is None else place

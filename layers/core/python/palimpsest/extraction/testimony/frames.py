@@ -95,14 +95,14 @@ def _persona() -> Phrases:
 
 
 def _personas(text: str) -> Iterator[Mark]:
-    """Yield sentences that give the assistant a role: "You are a pirate"."""
+    """Yield sentences that give the assistant a role, such as "You are a pirate"."""
     for match in _persona().finditer(text):
         if lead_of_sentence(text, match.start()) is not None:
             yield match.start(), match.end(), "play"
 
 
 def _actions(text: str) -> Iterator[Mark]:
-    """Yield paragraphs that begin with an action of a character: "*enters the tavern*"."""
+    """Yield paragraphs that begin with an action of a character, such as "*enters the tavern*"."""
     for match in in_lines(_ACTION, text):
         yield match.start(), paragraph_end(text, match.end()), "play"
 
@@ -152,8 +152,8 @@ def _hypotheticals(text: str) -> Iterator[Mark]:
 
 
 def _of_question(text: str, place: int, end: int) -> int:
-    """Return the beginning of a question that depends on what is supposed at a place: "would I need
-    a visa if I was Canadian?". If there is none, return the place.
+    """Return the beginning of the question in which something is supposed at `place`, as in "would
+    I need a visa if I was Canadian?". If there is no such question, return `place`.
     """
     start = sentence_start(text, place)
     is_asked = text[start:end].rstrip().endswith("?")
@@ -161,8 +161,8 @@ def _of_question(text: str, place: int, end: int) -> int:
 
 
 def _supposed(text: str) -> Iterator[Mark]:
-    """Yield suppositions and examples. Each extends through its paragraph, or until the speaker
-    speaks of themselves again.
+    """Yield suppositions and examples. Each ends with its paragraph, or where the speaker speaks of
+    themselves again.
     """
     place = 0
     while match := anywhere("suppose").search(text, place):
@@ -196,8 +196,8 @@ def _is_aside(text: str, match: re.Match[str]) -> bool:
 def _jests(text: str) -> Iterator[Mark]:
     """Yield jokes that are taken back. These are the words before "just kidding" in its sentence,
     or in its line if "just kidding" begins a sentence. A pronoun after it may mean the subject of
-    the joke. The words that name this subject are then the speaker's own: "My cat is called Stalin,
-    nah jk, she's called Pepper".
+    the joke. The words that name this subject are then the speaker's own, such as "My cat" in "My
+    cat is called Stalin, nah jk, she's called Pepper".
     """
     place = 0
     while match := anywhere("jest").search(text, place):
@@ -225,7 +225,7 @@ _OBJECT = re.compile(
 
 
 def _jest_end(text: str, place: int) -> int:
-    """Return the end of the words that name the subject of a joke: "about the name"."""
+    """Return the end of words after a joke that name its subject, such as "about the name"."""
     rest = _OBJECT.match(text, place)
     if rest is None or anywhere("first_person").search(text, place, rest.end()):
         return place
@@ -242,7 +242,9 @@ _DENIES = re.compile(
     r"(?:\w+\W+)?$",
     re.IGNORECASE,
 )
-"""Words before a joke that deny it, or that say that others take it for one."""
+"""Words before "just kidding" that deny that it is a joke, or that say that others take it for
+one.
+"""
 
 
 def _is_denied(text: str, place: int) -> bool:
@@ -250,7 +252,7 @@ def _is_denied(text: str, place: int) -> bool:
 
 
 def takes_back_a_joke(text: str) -> bool:
-    """Return whether a message begins by taking back a joke: "just kidding"."""
+    """Return whether a message begins with words that take back a joke, such as "just kidding"."""
     match = anywhere("jest").search_before(text, LONGEST_NOTICE)
     if match is None or _is_denied(text, match.start()):
         return False

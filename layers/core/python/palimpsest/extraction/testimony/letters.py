@@ -40,8 +40,8 @@ def _headers() -> Sought:
 
 @cache
 def _wrote() -> re.Pattern[str]:
-    """Return a pattern for the line that mail programs put above the answered mail: "On Monday Bob
-    wrote:".
+    """Return a pattern for the line that mail programs put above the answered mail, such as "On
+    Monday Bob wrote:".
     """
     return re.compile(rf"^[ \t>]*(?:{phrases('wrote_line')})[ \t]*$", re.IGNORECASE | re.MULTILINE)
 
@@ -72,7 +72,7 @@ def letters(text: str, *, user: str | None) -> Iterator[Mark]:
 
 
 def signed_by(match: re.Match[str]) -> str | None:
-    """Return the name under a closing; None if there is no name."""
+    """Return the name below the closing of a letter; None if there is no name."""
     name = (match["here"] or match["name"] or "").strip()
     is_name = (
         name[:1].isupper()

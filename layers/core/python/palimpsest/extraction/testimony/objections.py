@@ -1,4 +1,4 @@
-"""Explains why a finding is rejected because its user did not state it of themselves."""
+"""Explains why a finding is rejected: because the user did not state it about themselves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ LEAST_NAME = 3
 
 
 class Heard(Protocol):
-    """The messages that an extractor read, and the words of these messages that it did not get."""
+    """The messages that an extractor read, and the words of these messages that were withheld from
+    it.
+    """
 
     @property
     def messages(self) -> tuple[Message, ...]: ...

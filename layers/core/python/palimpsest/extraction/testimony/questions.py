@@ -1,5 +1,5 @@
 """Separates statements from a question, an order, or words about another person in the same
-sentence: "I have three kids, what applies?".
+sentence, as in "I have three kids, what applies?".
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def _order() -> re.Pattern[str]:
 
 
 def _orders_apart(match: re.Match[str]) -> str:
-    """Return an order on a line of its own, before a statement of the speaker. An order such as
-    "write that nicely:" keeps the text that it is about.
+    """Put an order that comes before a statement of the speaker on a line of its own. An order such
+    as "write that nicely:" keeps the text that it is about.
     """
     order = match["order"]
     if asks_to_keep(order):
@@ -104,8 +104,8 @@ def apart(text: str) -> str:
 
 def questions_apart(text: str) -> str:
     """Return the text with each question on a line of its own if a statement comes before it in the
-    same sentence. A sentence that begins as a question has no statement: "What may I claim, and by
-    when?".
+    same sentence. A sentence that begins as a question has no statement, such as "What may I claim,
+    and by when?".
     """
     if "?" not in text:
         return text

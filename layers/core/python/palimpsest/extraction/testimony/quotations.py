@@ -52,7 +52,9 @@ def _gives() -> Phrases:
 
 
 def _given(text: str) -> Iterator[Mark]:
-    """Yield the words that a text of others gives, after a colon: "It says: I never eat sugar"."""
+    """Yield the words after a colon that a text of others says, such as "I never eat sugar" in "It
+    says: I never eat sugar".
+    """
     place = 0
     for match in _gives().finditer(text):
         if match.start() >= place:
@@ -62,8 +64,8 @@ def _given(text: str) -> Iterator[Mark]:
 
 @cache
 def _media() -> Phrases:
-    """Return a pattern for a text of others, and a verb that gives its words: "the voicemail went
-    like".
+    """Return a pattern for a text of others with a verb that introduces its words, such as "the
+    voicemail went like".
     """
     return Phrases(
         ("media",),
@@ -94,7 +96,7 @@ _AFTER = re.compile(
 
 
 def _reported_after(text: str) -> Iterator[Mark]:
-    """Yield sentences that end with the name of their speaker: "I can't eat gluten, she says."."""
+    """Yield sentences that end with their speaker, such as "I can't eat gluten, she says."."""
     for match in _AFTER.finditer(text):
         start = sentence_start(text, match.start())
         if anywhere("first_person").search(text, start, match.start()) is not None:
@@ -123,7 +125,7 @@ _NAMED = re.compile(r"(?:\A|[.!?\n] ?)[A-ZÀ-Þ][\w'-]*(?: [A-ZÀ-Þ][\w'-]*)? \
 
 @cache
 def _other() -> re.Pattern[str]:
-    """Return a pattern for somebody without a name before a verb: "my boss said"."""
+    """Return a pattern for somebody without a name before a verb, such as "my boss said"."""
     return re.compile(rf"(?<!\w)(?:{phrases('others')})(?: [\w'’]+){{0,3}}?[ ]?\Z", re.IGNORECASE)
 
 

@@ -24,7 +24,7 @@ from palimpsest.privacy.asked import asks_for_secret, is_bare_secret
 from palimpsest.privacy.wishes import wish_of
 
 Withheld = tuple[tuple[SpanClass, str], ...]
-"""The words of a message that no record may rest on, each with its class."""
+"""The words of a message from which no record may be made, each with its class."""
 
 MOST_READ = 32_000
 """How many characters at each end of a message are read. The text between them counts as
@@ -107,8 +107,8 @@ class Reader:
         return replace(message, chat={**message.chat, "content": own}) if own.strip() else None
 
     def _read_out(self, own: str) -> str:
-        """Own words as an extractor reads them: each line with the name of its speaker before
-        it.
+        """Return own words as an extractor reads them. If a line has a speaker, the speaker's name
+        comes before it.
         """
         return apart(labelled(own, is_own=names_of(self.user)))
 

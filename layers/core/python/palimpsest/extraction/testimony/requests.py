@@ -115,7 +115,8 @@ def _announces(match: re.Match[str], *, names_it: bool) -> bool:
     about, on_it = match["about"], bool(match["work_on_it"])
     is_bare = bool(match["work"] or on_it) and _is_bare(about)
     names_it = names_it or is_bare or on_it or anywhere("of_anothers").search(about) is not None
-    # At the end of its line, a request is about the text below. Within a line, it must point at it.
+    # A request at the end of its line is about the text below. A request within a line must point
+    # at its text.
     points = names_it if match["line"] else anywhere("demonstratives").search(about) is not None
     if not (points or (is_bare and bool(about.strip()) and not on_it)):
         return False
@@ -124,8 +125,8 @@ def _announces(match: re.Match[str], *, names_it: bool) -> bool:
 
 
 def is_without_text(line: str) -> bool:
-    """Return whether a line asks to work on a text and ends without the text: "Make this profile
-    shorter".
+    """Return whether a line asks for work on a text but does not contain the text, as "Make this
+    profile shorter" does.
     """
     for match in _REQUEST.finditer(line):
         about, of_it = match["about"], match["work_on_it"]
@@ -140,7 +141,7 @@ def is_without_text(line: str) -> bool:
 
 
 def _only_gives(match: re.Match[str]) -> bool:
-    """Return whether words only present a text, without a task: "here's the chat"."""
+    """Return whether words only present a text, without a task, as "here's the chat" does."""
     offer = match["work_on_this"]
     return offer is not None and _PRESENTS.fullmatch(offer) is not None
 
@@ -161,8 +162,8 @@ def _is_text(thing: str) -> bool:
 
 
 def _is_of_own_things(match: re.Match[str], *, names_it: bool) -> bool:
-    """Return whether a request is followed by the speaker's statements about themselves: "Check my
-    plan: I moved".
+    """Return whether a request is followed by the speaker's statements about themselves, as in
+    "Check my plan: I moved".
     """
     about = match["about"]
     if any(anywhere(name).search(about) for name in ("asks", "from_my", "turns_to_oneself")):
@@ -191,7 +192,7 @@ def _is_bare(about: str) -> bool:
 
 
 def _below(text: str) -> Iterator[Mark]:
-    """Yield the text below a question about it: "Is this a scam?"."""
+    """Yield the text below a question about it, such as "Is this a scam?"."""
     head = _FIRST_LINE.match(text)
     if head is None or not anywhere("asks_of_text").search(text, 0, head.end("head")):
         return
@@ -233,14 +234,14 @@ def _above(text: str) -> Iterator[Mark]:
 
 _POINTERS = ("^", "<-", "←", "↑")
 _ANSWERED = ("answers_it", "asks_of_text")
-"""Requests under a text to answer or judge it. The second list also matches directly under the
-text.
+"""Lists of requests below a text to answer or judge it. The second list also matches directly below
+the text.
 """
 
 
 def _of_a_text() -> Sequence[Phrases]:
-    """Return the phrases of which every request under a text has one, unless the request points at
-    the text.
+    """Return phrases. Every request below a text has at least one of them, unless the request
+    points at the text.
     """
     return (_WORK, *map(anywhere, _ANSWERED))
 
@@ -268,9 +269,10 @@ def _shows_itself(text: str, start: int) -> bool:
 
 
 def _labelled_sources(text: str) -> Iterator[Mark]:
-    """Yield texts whose label announces words of others: "Job ad: We are hiring". Within a line,
-    only a label that names these others counts, because people put such words before news of their
-    own, too: "Her answers: I live alone", but "Survey came: damp in the chimney".
+    """Yield texts whose label announces words of others, as in "Job ad: We are hiring". If the text
+    is on the line of the label, only a label that names these others counts, as in "Her answers: I
+    live alone". Other labels may come before the speaker's own news, as in "Survey came: damp in
+    the chimney".
     """
     for match in _LABELLED.finditer(text):
         is_label = match["line"] is not None or _OF_OTHERS.search(match["label"]) is not None
@@ -295,7 +297,9 @@ def _is_source(label: str) -> bool:
 
 
 def _introduced(text: str) -> Iterator[Mark]:
-    """Yield the text after a line that announces words of others: "This came from a customer:"."""
+    """Yield the text after a line that announces words of others, such as "This came from a
+    customer:".
+    """
     for match in in_lines(_intro(), text):
         line = match["line"]
         is_colon = ":" in text[match.end("line") : match.end()]

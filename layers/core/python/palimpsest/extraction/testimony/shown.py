@@ -12,9 +12,9 @@ LEAST_OWN = 0.6
 
 @lru_cache(maxsize=1_024)
 def is_material(text: str, *, user: str | None) -> bool:
-    """Return whether most of a user's text is material. The user's own words are fewer than the
-    share `LEAST_OWN`, which is below half because a request such as "translate this" is the user's
-    own.
+    """Return whether much of a user's text is material, so that the user's own words are less than
+    the share `LEAST_OWN` of it. This share is above half, because a request such as "translate
+    this" counts as the user's own words.
     """
     letters = sum(map(str.isalnum, text))
     own = sum(map(str.isalnum, own_text(text, spans(text, user=user))))
@@ -22,7 +22,7 @@ def is_material(text: str, *, user: str | None) -> bool:
 
 
 def may_be_a_letter(text: str) -> bool:
-    """Return whether a text greets somebody or is signed. The user's names then tell whose it
-    is.
+    """Return whether a text greets somebody or is signed. Then the user's names are needed to
+    decide who wrote it.
     """
     return any(pattern.search(text) is not None for pattern in (salutation(), signature()))

@@ -31,8 +31,8 @@ def _report() -> re.Pattern[str]:
 
 
 def is_report(sentence: str) -> bool:
-    """Return whether a sentence begins with the name of somebody who says something of themselves:
-    "Bogdan says he keeps bees".
+    """Return whether a sentence begins with the name of somebody who says something about
+    themselves, as in "Bogdan says he keeps bees".
     """
     report = _report().match(sentence.strip())
     return report is not None and not whole("first_person").fullmatch(report["name"].split()[-1])
@@ -76,8 +76,8 @@ def _introduces() -> re.Pattern[str]:
 
 
 def _guest(text: str, *, user: str, names: Sequence[str]) -> str | None:
-    """Return the name of somebody else who writes instead of the user: "This is Tom, Ada's
-    husband". The first sentence names both.
+    """Return the name of somebody else who writes instead of the user. The first sentence names
+    both, as in "This is Tom, Ada's husband".
     """
     match = _introduces().match(text[:MOST_READ])
     if match is None:
@@ -88,8 +88,8 @@ def _guest(text: str, *, user: str, names: Sequence[str]) -> str | None:
 
 
 def _owned(name: str) -> str:
-    """Return a pattern for something that belongs to a person: "Ada's", "von Ada", "d'Ada", "de
-    Ada".
+    """Return a pattern for words that say that something belongs to a person, such as "Ada's", "von
+    Ada", "d'Ada" or "de Ada".
     """
     word = re.escape(name)
     return rf"(?i:\b{word}(?:['’]s|s)\b|\b(?:von|de|del?|of)\s+{word}\b|\bd['’]{word}\b)"  # noqa: RUF001

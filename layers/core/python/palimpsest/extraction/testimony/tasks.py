@@ -23,7 +23,7 @@ Strength = Literal["strong", "weak"]
 LONGEST_TASK = 200
 WORDS_OF_A_LABEL = 3
 MOST_PARAGRAPHS = 20
-"""The paragraphs at whose beginning a task is searched."""
+"""The most paragraphs at whose beginning a task is searched."""
 
 _PARAGRAPH = re.compile(r"(?:\A|(?<=\n\n))[ \t]*(?=\S)")
 _ENDS = re.compile(r"[?:]\s*$")
@@ -65,7 +65,9 @@ def _of_paragraph(text: str, start: int) -> Mark | None:
 
 
 def _without_mark(text: str, start: int, end: int) -> int | None:
-    """Return where a text begins right after its task: "turn into bullet points I work at Lidl"."""
+    """Return where a text begins that follows its task without a mark, such as "I work" in "turn
+    into bullet points I work at Lidl".
+    """
     for match in anywhere("task_operations").finditer(text, start, end):
         begun = after_blanks(text, match.end())
         own = anywhere("first_person").search(text, begun, end)
@@ -76,8 +78,8 @@ def _without_mark(text: str, start: int, end: int) -> int | None:
 
 def strength(sentence: str) -> Strength | None:
     """Return how surely a sentence is a task about a text; None if it isn't one. A sentence in
-    which the speaker states something of themselves is not a task: "My spelling is bad". Neither is
-    a task for later, or a task with its text in quotation marks.
+    which the speaker states something about themselves, such as "My spelling is bad", is not a
+    task. Neither is a task for later, or a task with its text in quotation marks.
     """
     if _is_label(sentence) or _states(sentence) or _QUOTED.search(sentence):
         return None
@@ -97,15 +99,15 @@ def strength(sentence: str) -> Strength | None:
 
 
 def _is_label(sentence: str) -> bool:
-    """Return whether a sentence is a label of the speaker's own words: "Note to self:"."""
+    """Return whether a sentence is a label of the speaker's own words, such as "Note to self:"."""
     label = sentence.strip().removesuffix(":")
     is_short = len(label.split()) <= WORDS_OF_A_LABEL
     return is_short and is_own_label(label)
 
 
 def _works(sentence: str, *, names_it: bool) -> bool:
-    """Return whether a sentence asks to work on a text that it names, or names nothing to work on:
-    "translate for my nan".
+    """Return whether a sentence asks for work on a text that it names, or for work without naming
+    an object, such as "translate for my nan".
     """
     work = anywhere("work").search(sentence)
     if work is None or names_it:

@@ -51,15 +51,15 @@ _HEADER = re.compile(
     rf"(?:\w+(?: at| um| à)?[ ])?\[?\(?{_TIME}\)?\]?)[ \t]*"
 )
 _CLOCK_OR_LABEL = re.compile(r"[:>→»]|\d[:.h]\d\d|^\[[A-ZÀ-Þ]", re.MULTILINE)
-"""Signs of which every line that names its speaker has one."""
+"""Signs. Every line that names its speaker has at least one of them."""
 _ADDRESS = re.compile(r"\b(?:https?|mailto|note|re|fwd?|aw|wg)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class SpokenLine:
     """A line that somebody says. `words` is where the words begin. `sure` is true if more than a
-    name and a colon marks it. `is_rare` is true if its form, such as "[Priya] hi", marks speakers
-    only when other lines have it as well.
+    name and a colon shows that somebody speaks. `is_rare` is true if its form, such as "[Priya]
+    hi", shows a speaker only if other lines of the text have this form too.
     """
 
     start: int
@@ -147,7 +147,8 @@ def _are_turns(labelled_lines: list[SpokenLine | None]) -> list[bool]:
     """
     labels = Counter(turn.name for turn in labelled_lines if turn and not turn.sure)
     repeated = max(labels.values(), default=0) >= LEAST_TURNS
-    # Labels that differ, with one of the speaker's own among them ("PS"), are those of a form.
+    # If all labels differ, and one of them belongs to the speaker's own words ("PS"), the labels
+    # are those of a form.
     is_form = not repeated and any(is_own_label(label) for label in labels)
     is_talk = repeated or len(labels) >= LEAST_TURNS
     return [

@@ -19,7 +19,7 @@ from palimpsest.text.sought import Sought
 
 SENTENCE_START = r"(?:^|(?<=[.!?:\n\"'”’»)…*]))[ \t]*"
 BEGINNING = 6
-"""By how many letters of a word phrases are looked up."""
+"""Phrases are looked up by this many first letters of a word."""
 
 _WORD = re.compile(rf"(?<!\w)\w{{1,{BEGINNING}}}(?P<end>(?!\w))?")
 _FULL_LINE = re.compile(r"[^\n]+")
@@ -319,7 +319,7 @@ def in_lines(
 
 
 def is_own_label(label: str) -> bool:
-    """Return whether a label stands before the speaker's own words: "Note to self", "Please
-    remember this".
+    """Return whether a label announces the speaker's own words, as "Note to self" and "Please
+    remember this" do.
     """
     return whole("own_labels").fullmatch(label) is not None or asks_to_keep(label)

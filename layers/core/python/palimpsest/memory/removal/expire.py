@@ -42,8 +42,8 @@ def look_again(reminder: Reminder, *, now: int) -> Reminder:
 
 @dataclass(frozen=True, slots=True)
 class Remind:
-    """Sends a record again that the indexer has not confirmed, because the first notice may be
-    lost. Without `queues` nothing is sent, because nothing is indexed through queues.
+    """Tells the indexer again about a record that it has not confirmed, because the first notice
+    may be lost. Without `queues` nothing is sent, because nothing is indexed through queues.
     """
 
     expiries: Expiries
@@ -51,8 +51,8 @@ class Remind:
     queues: Queues | None = None
 
     def __call__(self, scope: UserScope, record_id: str) -> None:
-        """Send the change again, unless this is the first look at it. At the first look, the notice
-        may still be on its way. A second notice does no harm.
+        """Send the change of the record again, unless the sweep visits the record for the first
+        time. At that time, the first notice may still be on its way. A second notice does no harm.
 
         Raises `CommitLost` if the record is written or confirmed in the meantime, and
         `Unavailable`.
