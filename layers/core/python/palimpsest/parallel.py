@@ -1,5 +1,5 @@
-"""Run work in parallel on threads, each with the caller's context variables and with a deadline of
-its own.
+"""Runs work in parallel on threads. Each thread has the caller's context variables and a deadline
+of its own.
 """
 
 from __future__ import annotations

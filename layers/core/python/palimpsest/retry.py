@@ -26,8 +26,8 @@ def until_committed(decide: Callable[[], Outcome], *, clock: Clock) -> Outcome:
     """Run `decide` (which reads, decides and commits) and return its result. If its commit is lost,
     run it again, for at most ten seconds.
 
-    After that, raises `Unavailable` (`contention`, retryable). Nothing of the last attempt was
-    written then.
+    After that, raises `Unavailable` (`contention`, retryable). In that case, the last attempt has
+    written nothing.
     """
     deadline = clock.now() + PATIENCE
     losses = 0
@@ -47,8 +47,8 @@ def pause_after(losses: int, *, attempt: float) -> float:
     """Return how many seconds to wait after this many lost commits in a row, when an attempt took
     `attempt` seconds.
 
-    Writers collide as long as their attempts overlap. So the wait is a multiple of an attempt's
-    length, which doubles with every loss. Half of the wait is random.
+    Writers collide as long as their attempts overlap. The wait is therefore a multiple of the
+    length of an attempt, and it doubles with every loss. Half of the wait is random.
     """
     return back_off(losses, first=2 * max(attempt, SHORTEST_ATTEMPT), longest=LONGEST_PAUSE)
 

@@ -32,7 +32,7 @@ def checked_id(value: str, *, field: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A tenant, taken from a credential. Every key starts from one."""
+    """A tenant, taken from a credential. Every key in a store begins with a tenant."""
 
     tenant: str
 

@@ -38,7 +38,8 @@ class Conversations:
         message (0: there is no message). Otherwise raises `HistoryMovedOn`. A repeated call with
         the same `key` returns the first result again.
         """
-        # no answer is lost on its way within a process: "yes" may be said twice
+        # within a process no answer is lost on its way, so two equal messages such as "yes" are two
+        # messages
         return self.session(session).append(*messages, key=key, if_last=if_last, allow_repeat=True)
 
     def context(self, session: str, message: Said | None = None, **options: Any) -> Context:

@@ -204,8 +204,8 @@ class UserMemories(Conversations):
         return result
 
     def tools(self, form: str = "openai") -> list[dict[str, Any]]:
-        """Return the definitions of the tools for a model: search this memory, remember something,
-        forget something.
+        """Return the definitions of the tools with which a model searches this memory, remembers
+        something or forgets something.
         """
         return self.client.tools(format=form)
 

@@ -50,7 +50,9 @@ HasEnded = Annotated[
 
 
 class Provenance(TypedDict):
-    """The source of something: messages of a session, and the words in them that it rests on."""
+    """The source of a memory or a part of the graph: messages of a session, and the words in them
+    that it rests on.
+    """
 
     session_id: str | None
     message_ids: Sequence[str]

@@ -266,8 +266,8 @@ def _has_path(operation: Operation, path: str) -> bool:
 
 def _refuse_body(event: Mapping[str, Any], parameters: Collection[str]) -> None:
     """Raise `Unprocessable` if a body was sent to an operation that reads none. `{}` is allowed,
-    because it says nothing. `parameters` are the operation's; the error tells if a field of the
-    body belongs in the query.
+    because it says nothing. `parameters` are those of the operation; if a field of the body belongs
+    in the query, the error says so.
     """
     try:
         fields = read_json(event.get("body") or "{}")
@@ -316,7 +316,7 @@ def _only_known_parameters(with_owner: set[str]) -> Callable[..., Response[Any]]
 
 def _no_operation(operations: tuple[Operation, ...], path: str) -> Failure:
     """Return the answer to a call that no operation serves: 405 if the path takes other methods,
-    else 404. Nothing but method and path of the call is read.
+    else 404. Only the method and the path of the call are read.
     """
     methods = sorted({operation.method for operation in operations if _has_path(operation, path)})
     if not methods:

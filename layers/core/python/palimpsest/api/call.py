@@ -111,7 +111,8 @@ def place_to_wait(
 
 def place_to_query(calls: KeyedCalls, scope: Scope, *, clock: Clock) -> KeyedCall:
     """Take one of the tenant's places for running queries, for as long as a call may take. Raises
-    `LimitReached` (`too_many_queries`) if all places are taken, and `Unavailable` if the store is.
+    `LimitReached` (`too_many_queries`) if all places are taken, and `Unavailable` if the store is
+    unavailable.
     """
     place = _place(calls, scope, "querying", most=QUERIES_AT_ONCE, lasts=LONGEST, clock=clock)
     if place is None:
@@ -134,7 +135,8 @@ def _place(
     """
     now = seconds(clock.now())
     until = now + ceil(lasts) + SPARE
-    # In random order, so that calls at the same time rarely try the same place.
+    # The places are tried in random order, so that calls at the same time rarely try the same
+    # place.
     for number in random.sample(range(most), most):
         place = KeyedCall(scope.tenant, f"{what}-{number}", request="", expires_at=until)
         with suppress(CommitLost):
@@ -155,8 +157,8 @@ def give_back(calls: KeyedCalls, place: KeyedCall) -> None:
 class Call:
     """A call of an operation. `request` is the event as `guarded` returns it. `shows` says whether
     the answer may contain stored text. `calls` stores keyed calls and places. `begun` is the value
-    of time.monotonic() at the beginning. `places` lists the places to wait or to query that the
-    call has taken.
+    of time.monotonic() at the beginning of the call. `places` lists the places to wait or to query
+    that the call has taken.
     """
 
     caller: Caller

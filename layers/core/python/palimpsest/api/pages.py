@@ -147,7 +147,7 @@ def after_number(cursor: str | None, *listed: object) -> int | None:
 
 def _mark(listed: tuple[object, ...]) -> str:
     """Return the text that ties a cursor to its list. It need not be secret, because a forged
-    cursor only leads into a list of the caller's own.
+    cursor can only lead into the caller's own lists.
     """
     return hashlib.sha256("\x1f".join(map(str, listed)).encode()).hexdigest()[:16] + "."
 

@@ -208,8 +208,8 @@ def _more(error: PalimpsestError) -> Mapping[str, Any]:
 
 @contextmanager
 def naming(name: str) -> Iterator[None]:
-    """Turn pydantic's errors into `Unprocessable` errors of the field `name`. It is for a field
-    that is validated later than the rest of the body.
+    """Turn pydantic's errors within this block into `Unprocessable` errors of the field `name`. Use
+    it for a field that is validated later than the rest of the body.
     """
     try:
         yield
@@ -221,7 +221,7 @@ def naming(name: str) -> Iterator[None]:
 
 
 def refusal_of(error: ValidationError) -> PalimpsestError:
-    """Return the error for a body that was validated outside of a route. It is the error that a
+    """Return the error for a body that was validated outside of a route, which is the error that a
     route gives for the same fault.
     """
     return refusal([{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors()])

@@ -36,7 +36,7 @@ class Health(TypedDict):
 
 
 class ProtectedResource(TypedDict):
-    """The metadata of a resource (RFC 9728), which tell whose tokens the resource takes."""
+    """The metadata of a resource (RFC 9728), which say whose tokens the resource takes."""
 
     resource: str
     authorization_servers: list[str]
@@ -159,9 +159,8 @@ def docs() -> str:
 
 @cache
 def docs_policy() -> str:
-    """Return the content security policy of the page that shows the description. RapiDoc writes
-    styles into its elements, so that inline styles are allowed. Scripts are allowed by their
-    hashes.
+    """Return the content security policy of the page that shows the description. Inline styles are
+    allowed, because RapiDoc writes styles into its elements. Scripts are allowed by their hashes.
     """
     scripts = " ".join(
         _hash_of("palimpsest_description", file) for file in REFERENCE_SCRIPTS.values()

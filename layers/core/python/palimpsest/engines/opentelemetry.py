@@ -31,8 +31,8 @@ class _Noting:
 
 
 class OpenTelemetryTracer:
-    """Implements `Tracer`. It records `share` (0 to 1) of the traces that begin here. The caller's
-    flag decides about a trace that the caller began.
+    """Implements `Tracer`. It records the share `share` (0 to 1) of the traces that begin here. If
+    the caller began a trace, the caller's flag decides whether it is recorded.
     """
 
     def __init__(

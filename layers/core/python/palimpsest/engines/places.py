@@ -27,8 +27,8 @@ STRIDE = 39  # shards; it shares no divisor with their number, so that each of t
 MINUTE = 60
 
 TOMBSTONE_SECONDS = RETENTION_SECONDS + 24 * 3600
-"""How long the head of a deleted session is kept. The day beyond 30 days ensures that every promise
-of 30 days is over before the head goes.
+"""How long the head of a deleted session is kept. It is kept a day longer than 30 days, so that
+everything that lasts 30 days is over before the head is removed.
 """
 
 MOST_ITEMS = 100
@@ -123,8 +123,8 @@ def record_listed_as(record: Record) -> str:
 
 def shards_at(now: int) -> Iterator[str]:
     """Yield all shards in the order in which they are visited at `now` (epoch seconds). Each minute
-    begins at a shard far from the one before, because a sweep that has no time for all shards would
-    otherwise never reach the last ones.
+    begins at a shard far from the first shard of the minute before. Otherwise a sweep that has no
+    time for all shards would never reach the last ones.
     """
     first = now // MINUTE * STRIDE
     return (str((first + place) % SHARDS) for place in range(SHARDS))

@@ -34,12 +34,13 @@ class Drawn:
 def drawn_from(
     relations: Sequence[tuple[Statement, Relation]], graph: Graph, *, user: str
 ) -> Drawn:
-    """Return the statements that store the relations. Each relation's statements have the source
-    and time of the statement that it came with. Its entities come first, then its relationship.
+    """Return the statements that store the relations. The statements of a relation have the source
+    and time of the statement with which it was found. Its entities come first, then its
+    relationship.
 
-    A name means the graph's entity with this type and name. If there is no such entity, it means
-    the entity with this name, if there is only one. An entity or relationship that is already
-    stored keeps its properties.
+    A name means the graph's entity with this type and name. If there is none, it means the only
+    entity with this name, whatever its type. An entity or relationship that is already stored keeps
+    its properties.
     """
     meant = _Meant(graph, user)
     made: dict[tuple[str, str], Statement] = {}

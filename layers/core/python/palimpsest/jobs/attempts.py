@@ -9,11 +9,13 @@ from palimpsest.jobs.job import UNHEARD_SECONDS, Job, job_id
 from palimpsest.jobs.payloads import Payload
 
 MAX_TRIES = 4
-"""A job has failed after this many failed tries at it."""
+"""The number of failed tries after which a job has failed."""
 
 FIRST_DELAY, LONGEST_DELAY = 60, 300  # seconds until a failed job is started again
 FIRST_ATTEMPTS = 20
-"""So many attempts follow each other soon. With their tries, they take about an hour."""
+"""The number of attempts that follow each other soon. With all their tries, they take about an
+hour.
+"""
 
 
 def next_step(
@@ -22,7 +24,7 @@ def next_step(
     """Return the job for the next step. It begins with message `first`, or continues a list at the
     place in `payload`.
 
-    Its id depends on the place where it begins. So a step that is done twice is followed by a
+    Its id depends on the place where it begins, so that a step that is done twice is followed by a
     single step.
     """
     first = job.first if first is None else first
@@ -65,8 +67,8 @@ def newest_attempt(job: Job, read: Callable[[str], Job | None]) -> Job:
 
 def retry_delay(attempts: int) -> int:
     """Return how many seconds to wait before failed work is done again: a minute in the first hour,
-    then five. So work is done within three minutes after a short failure of a model or store has
-    ended, and within ten minutes after a long one.
+    then five minutes. Once a short failure of a model or store has ended, work is done within three
+    minutes, and after a long failure within ten minutes.
     """
     return FIRST_DELAY if attempts < FIRST_ATTEMPTS else LONGEST_DELAY
 

@@ -55,7 +55,8 @@ class CountedTries:
 @dataclass(frozen=True, slots=True)
 class Worker:
     """The way in which a queue function handles a message. It does the `step`, handles a failure of
-    the step (`give_up`, `hide`, `tries`), and frees the job's place at the end.
+    the step (`give_up`, `hide`, `tries`), and at the end frees the job's place in the tenant's
+    share of the queue.
     """
 
     step: Step

@@ -157,8 +157,8 @@ class Hide(Protocol):
 
 
 class Tries(Protocol):
-    """The failed tries at a job, which the job itself counts. A queue counts how often it gave a
-    message to somebody, also to functions that were throttled and never ran. Every call raises
+    """The failed tries at a job, which the job itself counts. A queue can't count them, because it
+    also counts deliveries to functions that were throttled and never ran. Every call raises
     `Unavailable`.
     """
 

@@ -1,4 +1,6 @@
-"""The use cases on a job that callers request: wait for its end, and start a failed one again."""
+"""The use cases on jobs that callers request: wait for the end of a job, and start a failed job
+again.
+"""
 
 from __future__ import annotations
 

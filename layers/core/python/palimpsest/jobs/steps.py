@@ -1,5 +1,5 @@
-"""The steps of jobs that work through a list. A step walks page by page, starts the next step, ends
-the job, gives up and starts again.
+"""The steps of jobs that work through a list. A step goes through the list page by page, and then
+starts the next step or ends the job. This module also gives up failed steps and starts them again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from palimpsest.scope import Scope, UserScope
 STEP = timedelta(seconds=50)
 """After this time a step starts the next one, because the function may run for 90 s."""
 
-# seconds, and how often a step looks whether the jobs that it started have ended
+# seconds between two looks whether the jobs that a step started have ended, and the number of such
+# looks
 WAIT, LOOKS = 1, 3
 
 MOST_STEPS = 1_000  # after that the job fails, and is started again later

@@ -66,8 +66,8 @@ class KeepCalls:
             made = _kept(call, at=milliseconds(self.clock.now()))
             key, data = _key(user, job, made), json.dumps(asdict(made)).encode()
             self.blobs.put(key, data)
-            # A removal writes its note before it lists the calls, so it sees the call, or this
-            # sees the note. The prompt may hold what was removed.
+            # The prompt may hold removed data. A removal writes its note before it lists the calls.
+            # So either the removal sees this call, or this code sees the note.
             if self.removed_lately(user):
                 self.blobs.remove([key])
 

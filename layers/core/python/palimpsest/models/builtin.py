@@ -23,7 +23,8 @@ QUESTION = "Represent this sentence for searching relevant passages: "
 MOST_EMBEDDED = 256  # tokens; it reads 512, which takes three times as long and finds no more
 RERANKER = "ms-marco-MiniLM-L-12-v2"
 MOST_RERANKED = 160  # tokens of question and text together: time grows with them
-# tokens that it reads in one batch: below, each batch costs half of its time whatever is in it
+# tokens that the reranker reads in one batch; in smaller batches, half of the time is a fixed cost
+# of each batch
 AT_ONCE = 160
 AHEAD = 10  # texts among which those for a batch are chosen
 ALIKE = 1.25  # how much texts in one batch may differ in length
@@ -153,8 +154,8 @@ class BuiltinReranker:
     cross-encoder, which reads question and text together. `models` is the folder that
     layers/builtin makes.
 
-    The model's order alone is worse than the joint order of all retrievers. Callers should blend
-    the two.
+    The order by this model alone is worse than the joint order of all retrievers, so callers should
+    combine the two.
     """
 
     def __init__(self, models: Path) -> None:
@@ -165,7 +166,8 @@ class BuiltinReranker:
         self._model.load_soon()
 
     def scores(self, question: str, texts: Sequence[str], *, until: float) -> Sequence[float]:
-        # takes longer than any text, and says nothing about how long the next one will take
+        # Load the model first, because loading takes longer than any text and says nothing about
+        # how long texts take.
         self._model.load()
         coming = ((place, self._model.tokens(question, text)) for place, text in enumerate(texts))
         ahead: dict[int, Any] = {}
@@ -183,8 +185,8 @@ class BuiltinReranker:
 
 
 def _read_together(lengths: Mapping[int, int]) -> list[int]:
-    """Return the indexes of the first text and of the texts that are about as long. Only such texts
-    are read together, because a shorter text in a batch costs as much as the longest.
+    """Return the indexes of the first text and of the texts that are about as long as it. Only such
+    texts are read together, because a shorter text in a batch costs as much as the longest.
     """
     first = next(iter(lengths.values()))
     alike = [place for place, length in lengths.items() if first / ALIKE <= length <= first * ALIKE]

@@ -15,12 +15,12 @@ MAX_VECTORS = 512  # questions and messages of the last minutes
 
 class CachingEmbedder:
     """Implements `Embedder` over another embedder. As long as the process lives, the same text is
-    embedded once. Texts count as the same if only their white space differs: a question is one
-    line, and the index has the message as it was written.
+    embedded once. Texts count as the same if only their white space differs, because a question is
+    one line, and the index has the message as it was written.
 
-    `kept` is the number of cached vectors: the last used ones. With `questions_differ` false, the
-    model makes the same vector of a text as a question and as a passage, so it is made once for
-    both.
+    `kept` is the number of vectors in the cache, which keeps those that were used last. With
+    `questions_differ` false, the model makes the same vector of a text as a question and as a
+    passage, so it is made once for both.
 
     The cache's keys are SHA-256 digests of the texts, so no text is kept. Safe for many threads.
     """

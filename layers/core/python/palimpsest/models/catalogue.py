@@ -17,8 +17,8 @@ from types import MappingProxyType
 
 from palimpsest.errors import FieldError, Unprocessable
 
-# Models that were withdrawn, so that no maintained table lists them, with the last window that was
-# published.
+# Models that were withdrawn, with the last window that was published for them. No maintained table
+# lists these models.
 WITHDRAWN = {"chatgpt-4o": 128_000, "gemini-1.5-pro": 2_097_152, "gemini-1.5-flash": 1_048_576}
 
 
@@ -95,7 +95,7 @@ def takes_cache_points(model: str | None) -> bool:
 
 AWS_AS_OF = "2026-04-02"
 
-# US dollars in us-east-1, for a million of each: without free tiers, at the first step of every
+# US dollars in us-east-1 for a million of each, without free tiers, at the first step of every
 # scale.
 AWS_PRICES: dict[str, float] = {
     "http_api_requests": 1.00,  # events of up to 512 KB

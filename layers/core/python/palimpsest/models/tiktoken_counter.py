@@ -39,8 +39,8 @@ class RankTable:
     pattern: str
 
 
-# As tiktoken has them in tiktoken_ext.openai_public. Its own loader takes twice as long, and
-# downloads what is missing.
+# These are the data of tiktoken_ext.openai_public. tiktoken's own loader takes twice as long, and
+# downloads missing files.
 TABLES = {
     "cl100k_base": RankTable(
         "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
@@ -66,7 +66,7 @@ IN_ASCII = {
     r"\p{L}\p{N}": "A-Za-z0-9",
 }
 """Parts of the patterns, each with a part that matches the same in texts of ASCII only."""
-# they differ in special tokens, and those are never counted as such
+# the two encodings differ only in special tokens, which are never counted as such
 SAME_RANKS = {"o200k_harmony": "o200k_base"}
 
 # tiktoken's regex engine fails on one run of some 500,000 blanks, and is slower than linear on long
@@ -76,8 +76,8 @@ SEAM = 1_000
 _WORD_END = re.compile(r"\S(?= )")
 
 
-# Up to here ranks are looked up one by one: of a text, of a part of it that is encoded by itself,
-# and by a process.
+# Ranks are looked up one by one only up to these limits: the size of a text, the size of a part of
+# it that is encoded by itself, and the number of lookups of a process.
 SHORT = 4_000  # characters
 SHORT_PART = 128  # characters
 MOST_LOOKED_UP = 60_000

@@ -1,3 +1,3 @@
-"""Decides which words may be remembered. Secrets may not be, and neither may words that their
-speaker put off the record.
+"""Decides which words may be remembered. Secrets may not be remembered, and neither may words that
+their speaker put off the record.
 """

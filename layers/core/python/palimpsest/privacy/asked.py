@@ -1,4 +1,4 @@
-"""Recognizes secrets without a name, by the message before them."""
+"""Recognizes secrets that are sent without a name, by the message before them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _AROUND = ".,;:!?()[]{}<>\"'“”„«»‘’`*"
 
 @cache
 def _named() -> re.Pattern[str]:
-    """Return a pattern for the name of a secret, but not for things about secrets: "password
+    """Return a pattern for the name of a secret, but not for things about secrets such as "password
     manager".
     """
     kinds = "|".join(phrases(name) for name in ("passwords", "keys", "codes", "asked_codes"))
@@ -37,8 +37,9 @@ def _asks() -> re.Pattern[str]:
 
 @cache
 def _asks_whether() -> re.Pattern[str]:
-    """Return a pattern for questions about a secret that no secret answers: "Do you have a
-    password?". They begin with their verb, after one word at most. Warnings are found anywhere.
+    """Return a pattern for questions about a secret that are not answered by a secret, such as "Do
+    you have a password?". They begin with their verb, after one word at most. Warnings are found
+    anywhere.
     """
     return re.compile(
         rf"\W*(?:[\w'’]+\W+){{0,1}}?(?:{phrases('asks_whether')})(?!\w)"
@@ -54,12 +55,12 @@ def _lead() -> re.Pattern[str]:
 
 @cache
 def _asks_what() -> re.Pattern[str]:
-    """Questions for a value: "What is your PIN?"."""
+    """Return a pattern for questions for a value, such as "What is your PIN?"."""
     return re.compile(rf"\W*(?:\w+\W+)?(?:{phrases('asks_what')})(?!\w)", re.IGNORECASE)
 
 
 def _names_secret(sentence: str) -> bool:
-    """Return whether a sentence names a secret, and not an activity: "do you code"."""
+    """Return whether a sentence names a secret, not an activity as in "do you code"."""
     named = _named().search(sentence)
     if named is None:
         return False
@@ -93,13 +94,13 @@ def _is_it() -> re.Pattern[str]:
 
 
 def names_secret(text: str) -> bool:
-    """Return whether a short message names a password or a code: "forgot my PIN again"."""
+    """Return whether a short message names a password or a code, as "forgot my PIN again" does."""
     return len(text) <= LONGEST_ANSWER and _names_own().search(text) is not None
 
 
 def gives_it(text: str) -> bool:
-    """Return whether a sentence at the beginning of a message ends with a number or a value of
-    signs for "it": "ah wait, it's 8306!". A message before it named the secret.
+    """Return whether a sentence at the beginning of a message says that "it" is a number or another
+    value that is no word, as in "ah wait, it's 8306!". A message before it named the secret.
     """
     for sentence in re.split(r"(?<=[.!?])\s+|\n", text[:MOST_READ])[:3]:
         match = _is_it().search(sentence)

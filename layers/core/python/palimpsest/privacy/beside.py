@@ -1,5 +1,5 @@
-"""Finds secrets that a sentence uses without naming them as such: "my garage opens with 1207", "use
-swordfish as the password", "my login is bob@example.com with Giraffe!88".
+"""Finds secrets that a sentence uses without naming them as such, as in "my garage opens with
+1207", "use swordfish as the password" or "my login is bob@example.com with Giraffe!88".
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _STOP = re.compile(r"[.!?]\s+(?=[A-ZÀ-Þ])|\n")
 _NOT_COUNTED = (
     r"(?:(?!\b(?:number|no\b|nr\b|nummer|numéro|número|id\b|size|price|cost|model))[^\d.!?\n])"
 )
-"""A character between a lock and its code. Before "number" there may be none: "my locker number is
-12".
+"""A pattern for a character between a lock and its code. It does not match before words such as
+"number", because "my locker number is 12" names no code.
 """
 _LOCK_VALUE = r"(?!(?:19|20)\d\d(?!\d))\d{4,8}|\d{1,2}(?:-\d{1,2}){2,5}"
 _PAIR_WITH_MAIL = Sought(r"[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{2,64}:(?P<value>[^\s/:;,]{4,64})")
@@ -50,7 +50,9 @@ _PAIR_OF_LABELS = Sought(
 
 @cache
 def _used() -> Sought:
-    """Return a plain word that is used as a password: "use swordfish as the password"."""
+    """Return a pattern for a plain word that is used as a password, as in "use swordfish as the
+    password".
+    """
     return Sought(
         rf"(?<!\w)(?:{phrases('uses')})[ \t]+[\"'“”„«»`]?(?P<value>[^\s\"'“”„«»`]{{4,64}})"
         rf"[\"'“”„«»`]?[ \t]+(?:as|for|als|comme|como)[ \t]+(?:{phrases('mine')})[ \t]+"
@@ -61,7 +63,9 @@ def _used() -> Sought:
 
 @cache
 def _used_password() -> Sought:
-    """Return a plain word right after its name: "I reused the password rainbowfish"."""
+    """Return a pattern for a plain word right after the word "password", as in "I reused the
+    password rainbowfish".
+    """
     return Sought(
         rf"(?<!\w)(?:{phrases('uses')})[ \t]+(?:\w{{1,12}}[ \t]+){{0,2}}?(?:{phrases('passwords')})"
         rf"[ \t]+(?!(?:{phrases('no_password')})(?!\w))(?=[\"'“„«`]?[^\W\d_])",
@@ -71,7 +75,7 @@ def _used_password() -> Sought:
 
 @cache
 def _locked() -> Sought:
-    """Yield numbers that open something: "the keypad takes 5567"."""
+    """Yield patterns for numbers that open something, as in "the keypad takes 5567"."""
     return Sought(
         rf"(?<!\w)(?:{phrases('locks')})(?!\w){_NOT_COUNTED}{{0,30}}?(?<!\w)"
         rf"(?:{phrases('set_to')})[ \t]*:?[ \t]+(?P<value>{_LOCK_VALUE})(?=[ \t]*(?:[.,;:!?)#]|$))"
@@ -120,7 +124,7 @@ def _beside_names(text: str) -> Iterator[Used]:
 
 
 def _pairs(text: str) -> Iterator[Used]:
-    """Yield the passwords of pairs: "bob@example.com:Giraffe88", "u: admin p: hunter2"."""
+    """Yield the passwords of pairs such as "bob@example.com:Giraffe88" or "u: admin p: hunter2"."""
     for match in _PAIR_WITH_MAIL.finditer(text):
         if looks(match["value"], least=LEAST_PASSWORD, strict=True):
             yield *match.span("value"), "password"
@@ -131,8 +135,8 @@ def _pairs(text: str) -> Iterator[Used]:
 
 @cache
 def _entered() -> Sought:
-    """Return a value with which somebody logs in, or a code that somebody types at a lock: "you can
-    log in with swordfish7", "type 58B21 at the keypad".
+    """Return a pattern for a value with which somebody logs in, or a code that somebody types at a
+    lock, as in "you can log in with swordfish7" or "type 58B21 at the keypad".
     """
     typed = r"(?P<typed>(?=[A-Za-z#*-]{0,6}\d)(?=\w*\d\w*\d)[A-Za-z0-9#*]{3,12})"
     value = r"[\"'“”„«»`]?(?P<value>[^\s\"'“”„«»`]{4,64})"

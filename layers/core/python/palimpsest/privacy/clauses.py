@@ -1,5 +1,6 @@
-"""Reads wishes to keep words off the record by the kinds of words in a clause. It has a denial and
-a verb of keeping, a verb of erasing, or words of secrecy, and it names the words ("this").
+"""Reads wishes to keep words off the record by the kinds of words in a clause. Such a clause has a
+denial and a verb of keeping, a verb of erasing, or words of secrecy. It also names the words that
+it is about ("this").
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from palimpsest.privacy.phrases import phrases
 Asks = Literal["keep_off", "take_back"]
 LONGEST_CLAUSE = 160
 MOST_OTHER_WORDS = 2
-"""Words of a clause with a wish that do not belong to the wish: "wipe what I said a minute ago"."""
+"""How many words of a clause with a wish may not belong to the wish, such as "a minute" in "wipe
+what I said a minute ago".
+"""
 _CLAUSE = re.compile(
     r"(?:[^.!?;:,\n()–—]|,(?=\s*(?:dass|daß|that|que|wenn|if|si)\b))+(?:[.!?;:,\n()–—]|\Z)",
     re.IGNORECASE,
@@ -69,7 +72,9 @@ def _after() -> str:
 
 @cache
 def _said() -> re.Pattern[str]:
-    """Return a pattern for names of words: "this", "this part", "what I said", not "this milk"."""
+    """Return a pattern for expressions that mean words of the conversation: "this", "this part",
+    "what I said", but not "this milk".
+    """
     nouns = phrases("speech_nouns")
     return re.compile(
         rf"(?<![\w'’])(?:(?:{phrases('what_was_said')})(?!\w)"
@@ -155,7 +160,9 @@ def _says_more(clause: str) -> bool:
 
 
 def _is_plain(clause: str) -> bool:
-    """Return whether a clause asks to erase words of the conversation, not "it from the table"."""
+    """Return whether a clause asks to erase words of the conversation, unlike "erase it from the
+    table".
+    """
     return not _other_words(clause) or _class("what_was_said").search(clause) is not None
 
 
@@ -180,7 +187,7 @@ def _is_kept_out(clause: str, *, denied: bool) -> bool:
 
 
 def _is_ordered(verbs: str, clause: str) -> bool:
-    """Return whether a sentence asks somebody to act, unlike a report ("I never keep it")."""
+    """Return whether a sentence asks somebody to act, unlike a report such as "I never keep it"."""
     for verb in _class(verbs).finditer(clause):
         before = clause[: verb.start()]
         if _OWN_AFTER.match(clause, verb.end()) is None and not _has_subject(before):

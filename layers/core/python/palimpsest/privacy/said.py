@@ -75,7 +75,7 @@ _OF_A_THING = re.compile(
     r"|[ ]d['’][^\W\d_]+(?:[ '’][^\W\d_]+){0,4}[ ](?=[#*]?[A-Za-z]{0,3}\d)",
     re.IGNORECASE,
 )
-"""The purpose of a code, right before the code: "for the shed 0734"."""
+"""The purpose of a code, right before the code, such as "for the shed" in "for the shed 0734"."""
 LEAST_OF_A_THING = 3
 
 
@@ -179,7 +179,7 @@ def _reversed() -> Sought:
 
 def _after_noun(text: str, noun: re.Match[str], kind: Class) -> tuple[int, int] | None:
     """Return beginning and end of the secret that follows its name, or None if none follows."""
-    # A value may follow its name without a link: "my PIN 1234".
+    # A value may follow its name without such words, as in "my PIN 1234".
     if text[noun.end() : noun.end() + 1] in (" ", "\t"):
         span = _value(text, noun.end() + 1, kind, strict=True)
         if span is not None:
@@ -239,7 +239,9 @@ def _quoted(text: str, opening: re.Match[str]) -> tuple[int, int] | None:
 
 
 def _pair(text: str, start: int) -> tuple[int, int] | None:
-    """Return beginning and end of the password in a pair of name and password: "admin / S3cret"."""
+    """Return beginning and end of the password in a pair of name and password, such as "admin /
+    S3cret".
+    """
     pair = _SLASH.match(text, start)
     if pair is None:
         return None

@@ -67,7 +67,7 @@ def code(text: str, start: int, *, least: int) -> tuple[int, int] | None:
 
 
 def is_counted(text: str, token: re.Match[str]) -> bool:
-    """Return whether a number counts something: "12 characters"."""
+    """Return whether a number counts something, as in "12 characters"."""
     if not token[0].rstrip(AROUND).replace("-", "").isdigit():
         return False
     after = TOKEN.match(text, token.end() + 1)

@@ -49,7 +49,7 @@ tried on those texts.
 @cache
 def _denied() -> re.Pattern[str]:
     """Return a pattern for an order not to keep the speaker's words. The clause begins with a
-    denial of keeping, or with keeping and its denial. It names only "this", or announces something.
+    denial and a verb of keeping, in either order. It names only "this", or announces something.
     """
     denial, keeping, kept = phrases("denials"), phrases("keeping"), phrases("kept")
     small = rf"(?:(?:{phrases('fillers')})(?!\w)[ ]*,?[ ]*)*+"
@@ -73,7 +73,9 @@ def _keeping() -> re.Pattern[str]:
 
 
 def asks_to_keep(label: str) -> bool:
-    """Return whether a text says only that something shall be kept: "Please do remember this"."""
+    """Return whether a text says only that something shall be kept, as "Please do remember this"
+    does.
+    """
     return _keeping().fullmatch(label.strip()) is not None
 
 
@@ -114,7 +116,7 @@ def wish_of(text: str) -> Wish:
     is_off = is_off or bool(clauses) or _denies_keeping(unquoted)
     if not is_off:
         return NO_WISH
-    # A message that is nothing but a wish is about other words than its own.
+    # A message that is only a wish is about words of other messages.
     rest = anywhere("forget").sub(" ", without(unquoted, clauses))
     announces = anywhere("announces").search(rest) is not None
     rest = anywhere("off_record").sub(" ", anywhere("announces").sub(" ", rest))

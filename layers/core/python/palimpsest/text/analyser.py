@@ -171,7 +171,7 @@ def document_terms(text: str) -> DocumentTerms:
 
 
 def query_terms(text: str) -> QueryTerms:
-    """Return the terms with which a query searches an index. They match the terms that
+    """Return the terms with which a query searches an index. The terms match those that
     `document_terms` makes of the same words.
 
     Function words of languages other than English are included, because they favour texts in the
@@ -228,7 +228,7 @@ def _function_words_of(language: str) -> frozenset[str]:
 
 def _stems_of(text_words: Iterable[_Word], language: str) -> dict[str, tuple[str, ...]]:
     """Return the stems of each word: the English one, and that of the text's language if it
-    differs. So an English question finds the names in a German text, too.
+    differs. With the English stems, an English question also finds the names in a German text.
     """
     every = [word.text for word in text_words if not word.is_cjk]
     stems_of: dict[str, tuple[str, ...]] = {word: (stem,) for word, stem in _stemmed(every)}

@@ -15,8 +15,8 @@ BASE = K1 * (1 - B)
 @dataclass(frozen=True, slots=True)
 class Field:
     """The statistics of one field (words or parts) over one owner's documents, for BM25 as Lucene
-    scores it. `documents` is the number of documents with terms in the field, and the other number
-    counts the terms in all of them.
+    scores it. `documents` is the number of documents with terms in the field. The other number
+    counts the terms in all these documents.
     """
 
     documents: int

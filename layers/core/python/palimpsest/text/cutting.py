@@ -25,8 +25,8 @@ LOOK_BACK = 256  # characters; most texts have a place between two graphemes in 
 
 
 def marker(tokens: int, seq: int | None) -> str:
-    """Return the note for the place where a text was cut. It says how many tokens are missing and
-    which message has them (None: no stored message has them).
+    """Return the note for the place where a text was cut. It says how many tokens are missing, and
+    which message has them (`seq`; None: no stored message has them).
     """
     return f"\n[{ELLIPSIS} {_missing(tokens, seq)} left out {ELLIPSIS}]\n"
 
@@ -189,9 +189,9 @@ def _seam(text: str, end: int) -> int:
 
 _ODD = re.compile(r"[^\x20-\x7e]")
 _JOINERS = "\u200c\u200d"
-# models read them as plain ones
+# characters that models read as the plain ones
 _BRACKETS = str.maketrans("\uff1c\ufe64\uff1e\ufe65\uff06\ufe60", "<<>>&&")
-# letters and marks of no shape
+# letters and marks that are not visible
 _INVISIBLE = re.compile("[\u115f\u1160\u17b4\u17b5\u3164\uffa0\U000e0100-\U000e01ef]")
 _UNSEEN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs"})
 

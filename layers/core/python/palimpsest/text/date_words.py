@@ -15,7 +15,7 @@ from palimpsest.text.word_files import word_files
 Unit = Literal["day", "week", "month", "year"]
 UNITS: Final[Sequence[Unit]] = get_args(Unit)
 
-# French "hier" is German for "here": it counts only in a French text.
+# In German, the French word "hier" means "here", so it counts only in a French text.
 FRENCH_YESTERDAY = re.compile(r"\bhier\b")
 FRENCH = re.compile(
     r"\b(?:je|j['\u2019]\w+|nous|elle|ils|est|était|avons|ont|chez|mon|ma|mes|les|une)\b"
@@ -28,7 +28,7 @@ _DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th|er|\.|º)?"
 
 @dataclass(frozen=True, slots=True)
 class DateWords:
-    """The patterns of dates, with the numbers by words that the patterns find.
+    """The patterns of dates, and the numbers that the found words mean.
 
     `fixed` has a unit, how many of them it is from now, and the pattern. The others have a
     direction (-1 for the past) and a pattern. `counted` finds "three weeks ago" as `n` and `unit`.

@@ -63,8 +63,8 @@ def relative_dates(text: str, *, at: date) -> list[Dated]:
 
 
 def may_be_relative(text: str) -> bool:
-    """Return whether a text may have a relative date: whether it has one of the words that occur in
-    all of them.
+    """Return whether a text may have a relative date, because it has one of the words of which
+    every relative date has one.
     """
     return bool(_triggers().mask(text))
 
@@ -162,8 +162,8 @@ _LABEL = re.compile(r"(?P<week>week of )?(?P<year>\d{4})(?:-(?P<number>\d\d))?(?
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A period from `start` to before `end`, in epoch milliseconds, with a margin of one day for
-    all time zones. `words` are the words of the text that name the period.
+    """A period from `start` until just before `end`, in epoch milliseconds. It includes a margin of
+    one day at each end for all time zones. `words` are the words of the text that name the period.
     """
 
     start: int

@@ -1,4 +1,4 @@
-"""Derives from a pattern the pieces of text that every match of it contains.
+"""Derives pieces of text from a pattern, which every match of the pattern contains.
 
 Patterns of word files consist of words, groups of alternatives, and signs that a part is optional.
 This module reads the few forms that they use. At any other form a piece ends, or the whole pattern
@@ -67,8 +67,8 @@ def pieces_of(pattern: str) -> Sequence[Pieces]:
 
 
 def forms_of(pattern: str) -> Sequence[Sequence[Pieces]]:
-    """Return the sets of pieces of each alternative of a pattern. There is always one alternative
-    of which a match contains at least one piece of each set.
+    """Return the sets of pieces of each alternative of a pattern. For every match there is an
+    alternative such that the match contains at least one piece of each of its sets.
     """
     parts = list(_inlined([_read(pattern)]))
     groups = (part for part in parts if isinstance(part, _Group) and _has_words(part))
@@ -187,8 +187,8 @@ def _counts(pieces: Pieces) -> bool:
 
 
 def _weight(piece: str) -> int:
-    """Return how much a piece excludes: its letters, and one more for a piece with marks or with
-    letters beyond the English alphabet.
+    """Return a number for how many texts a piece rules out: the number of its letters, and one more
+    for a piece with marks or with letters beyond the English alphabet.
     """
     is_common = piece.isascii() and (piece.isalnum() or (piece.isspace() and piece != "\n"))
     return len(piece) if is_common else len(piece) + 1

@@ -17,7 +17,7 @@ from palimpsest.text.sentences import is_filler, tells_who_the_user_is
 from palimpsest.text.triggers import Triggers
 
 USER, ASSISTANT, TOOL, NOBODY = "user", "assistant", "tool", ""
-"""The speakers. A line of an earlier summary without a speaker has `NOBODY`."""
+"""The speakers. `NOBODY` is for a line of an earlier summary that has no speaker."""
 BASE = {USER: 1.0, ASSISTANT: 0.8, TOOL: 0.1, NOBODY: 1.2}
 FACT = {USER: 1.0, ASSISTANT: 0.65, TOOL: 0.2, NOBODY: 1.0}
 """The worth of a number or identifier, by speaker. Advice and the output of tools are full of
@@ -30,7 +30,7 @@ LEAST_OWN = 1.0  # for such a sentence of few words, because it is worth remembe
 NOISY = 0.2  # share of characters that are neither letters, digits nor blanks: code, tables, data
 OFTEN = 0.2  # of all sentences: a word in more of them says nothing about the topic
 
-# The beginning of a pattern decides its time. A letter, or one of a few letters, is found much
+# How fast a pattern is depends on its beginning. A letter, or one of a few letters, is found much
 # faster than anything else.
 _NUMBER = re.compile(r"\d\d*+(?:[.,:/-]\d+)*")
 # Both are linear: a run of letters is tried from its beginning only.

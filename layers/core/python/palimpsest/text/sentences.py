@@ -24,8 +24,8 @@ LONGEST = 300
 FILLER_WORDS = 12  # a longer sentence says more than hello
 SHORT_WORDS, SHORT_LETTERS = 3, 4
 
-# Full stops that end a sentence wherever they stand: CJK, Devanagari, Urdu, Arabic, Armenian,
-# Ethiopic, Khmer, Burmese.
+# Full stops that end a sentence in any place: CJK, Devanagari, Urdu, Arabic, Armenian, Ethiopic,
+# Khmer, Burmese.
 _STOPS = "。！？｡।॥۔؟։።፧។။"
 _CLOSERS = "\"'”’»›)\\]}」』】）"
 # The pattern takes linear time: a run of full stops is matched from its beginning only, and never
@@ -193,8 +193,8 @@ def _question_without_mark() -> re.Pattern[str]:
 
 
 def asks(sentence: str) -> bool:
-    """Return whether the sentence asks. It may do so without a question mark: "where do I live",
-    or "Remind me where I live".
+    """Return whether the sentence asks. It may ask without a question mark, as "where do I live"
+    and "Remind me where I live" do.
     """
     if is_question(sentence):
         return True

@@ -53,7 +53,9 @@ class Triggers:
         return places(self.mask(text))
 
     def mask(self, text: str) -> int:
-        """Return these numbers as the bits of one number; the lowest bit is the first pattern."""
+        """Return the numbers that `candidates` returns as the bits of one number; the lowest bit is
+        the first pattern.
+        """
         if self._place is not None:
             return _mask_of_all(text, len(_TOGETHER)) >> self._place & self._all
         if _TWO in text:

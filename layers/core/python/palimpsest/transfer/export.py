@@ -66,7 +66,8 @@ class ExportPages:
             return
         self.blobs.put(f"{where}{job.step:06d}.jsonl", b"".join(data))
         place, files = replace(place, bytes=place.bytes + size), job.step - place.begun + 1
-        # A removal deletes files, or leaves a note that is newer than the pages (docs/adr/0067).
+        # A removal either deletes these files, or leaves a note that is newer than the pages
+        # (docs/adr/0067).
         is_whole = sum(1 for _ in self.blobs.keys(where)) >= files
         if not is_whole or before.has_more({user for user in users if user is not None}):
             self._begin_anew(job, place)

@@ -143,8 +143,8 @@ class SessionsKind:
         head = made.head
         kept = None if head.retention is None else seconds(self.clock.now()) + head.retention
         through = max(head.base, progress.through if progress else 0)
-        # The jobs of the exported session are not here, so what they had not extracted is armed
-        # again.
+        # The jobs of the exported session are not imported, so a new job extracts the messages that
+        # they had not extracted.
         head = replace(head, expires_at=kept, armed_seq=min(head.armed_seq, through))
         place = _Place(
             self, session, head, replace(settings, base=head.base, due_at=head.next_visit)

@@ -113,8 +113,8 @@ class ManageVectors:
     def _count_with(
         self, scope: UserScope, before: Namespace, parts: Sequence[Sequence[StoredVector]]
     ) -> int:
-        """Return the number of vectors in the namespace once these are stored. Raises `Conflict`
-        (`too_many_vectors`).
+        """Return the number of vectors in the namespace after these vectors are stored. Raises
+        `Conflict` (`too_many_vectors`).
         """
         there = 0
         if before.version:

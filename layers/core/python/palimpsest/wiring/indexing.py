@@ -47,7 +47,8 @@ def embed_worker() -> EmbedWorker:
     )
     steps = UserSteps(jobs, RestartSteps(jobs, clock), clock)
     if embeds_here(environment):
-        # begins to load: a context that asks for a vector waits no more than seconds
+        # the model begins to load now, because a context that asks for a vector waits at most some
+        # seconds
         index_embedder(environment)
 
     def embed(changes: Sequence[Changed]) -> tuple[Changed, ...]:

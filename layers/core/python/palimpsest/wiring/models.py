@@ -91,8 +91,8 @@ def _provider(environment: settings.ModelSettings) -> str:
 
 
 def metered(model: LanguageModel, meter: Meter, *, tenants: Tenants) -> LanguageModel:
-    """Return the model, built over any adapters. `meter` counts its calls, and tenants' settings
-    limit them.
+    """Return `model` as a model whose calls `meter` counts, and which the settings of tenants
+    limit.
     """
     from palimpsest.models.masked import MaskedModel
     from palimpsest.models.metered import MeteredModel
@@ -224,7 +224,9 @@ def index_embedder(environment: settings.EmbeddingSettings) -> Embedder:
 
 
 def _asks_apart(environment: settings.EmbeddingSettings) -> bool:
-    """Return whether the model gives a text another vector when it is a question."""
+    """Return whether the model makes one vector of a text as a question, and another vector of it
+    as a passage.
+    """
     return embeds_here(environment) or environment.embedding_model.startswith("cohere.")
 
 

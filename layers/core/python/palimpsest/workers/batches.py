@@ -94,8 +94,8 @@ def backoff(error: Exception, *, tries: int) -> int:
 
 
 def pause(tries: int) -> int:
-    """Return how many whole seconds to wait after so many failed tries. It is about 5 after the
-    first, and doubles with every further one.
+    """Return how many whole seconds to wait after this many failed tries: about 5 after the first
+    try, and twice as many after each further one.
     """
     return int(back_off(tries - 1, first=FIRST_BACKOFF, longest=LONGEST_BACKOFF)) + 1
 
@@ -139,8 +139,8 @@ def queue_record(record: SQSRecord, *, worker: Worker) -> None:
 
     The error is raised in both cases, so that the queue keeps the message. If another try can't
     help, there is no pause: the message of a job that failed, or that can't be read, comes back
-    until it is received as often as its queue allows. It then is a dead letter, which sets off an
-    alarm. A dead letter that an operator sends again is received for the first time.
+    until it is received as often as its queue allows. The message then becomes a dead letter, which
+    sets off an alarm. A dead letter that an operator sends again is received for the first time.
 
     A job that only a newer release can do stays in the table as it is. Its message is deleted,
     because that release's sweep sends it again.

@@ -25,8 +25,8 @@ from palimpsest.usage import Usages
 
 PER_SHARD = 25
 PATIENCE = 40.0
-"""Seconds for visits of sessions and jobs, and as many again for the memories. The function has 90,
-and a visit takes some seconds if a table refuses calls.
+"""The seconds for visits of sessions and jobs, and the seconds for visits of memories. The function
+has 90, and a visit takes some seconds if a table refuses calls.
 """
 
 

@@ -21,9 +21,9 @@ from palimpsest.text.bm25 import Field
 IDLE_CONNECTIONS = 8
 _TRY_AGAIN_SECONDS = 0.01
 
-# An owner's part of an index is a shelf. Postings and vectors are keyed by it, so that the cost of
-# a search depends on its owner's documents alone; `documents` also holds what was removed, for a
-# while, with its version.
+# An owner's part of an index is a shelf. Postings and vectors have the shelf in their keys, so that
+# the cost of a search depends only on the documents of the searched owner. For a while, `documents`
+# also holds removed documents with their versions.
 TABLES = """
 CREATE TABLE IF NOT EXISTS indexes (
     id INTEGER PRIMARY KEY AUTOINCREMENT, model TEXT NOT NULL, dimension INTEGER NOT NULL,
@@ -56,7 +56,8 @@ CREATE TABLE IF NOT EXISTS vectors (
 );
 CREATE INDEX IF NOT EXISTS vectors_by_shelf ON vectors (shelf);
 """
-# Files of versions that kept the statistics of a whole index get each shelf's own.
+# Files of earlier versions have the statistics of a whole index. They get statistics for each
+# shelf.
 _COUNTED = ("words_documents", "words_total", "parts_documents", "parts_total")
 _COUNT = """
 UPDATE shelves SET (words_documents, words_total, parts_documents, parts_total) = (

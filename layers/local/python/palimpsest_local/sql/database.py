@@ -64,8 +64,8 @@ TURNS = Table(
     Column("id", Number, primary_key=True, autoincrement=False),
     Column("number", Number, nullable=False),
 )
-"""One row, which every transaction that writes changes first. So the writers of all processes take
-turns, in every database alike.
+"""One row, which every transaction that writes changes first. In this way the writers of all
+processes take turns, whatever the database.
 """
 
 
@@ -91,8 +91,8 @@ class Database:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Begin a transaction, once no other process has one. A transaction within a transaction is
-        part of it.
+        """Begin a transaction as soon as no other process has one. A transaction within a
+        transaction is part of it.
         """
         if self._present() is not None:
             yield

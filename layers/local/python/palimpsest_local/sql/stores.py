@@ -29,8 +29,9 @@ def state_at(url: str, *, system_url: str | None = None) -> State:
 class Divided:
     """Shelves that keep the settings of sessions in another database.
 
-    A transaction stores the settings first. So after a crash between the two, a session may have
-    settings of an append that was not stored. The append's retry stores both.
+    A transaction stores the settings first. After a crash between the two writes, a session may
+    have the settings of an append that was not stored. When the append is repeated, both are
+    stored.
     """
 
     def __init__(self, shelves: Shelves, of_settings: Shelves) -> None:

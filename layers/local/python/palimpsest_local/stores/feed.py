@@ -15,7 +15,8 @@ KEPT = 10_000  # changes that stay stored for other processes
 class LocalFeed:
     """`stores.Feed` over the state of the other stores. It has the jobs and changes that their
     writes caused, which on AWS the tables' streams carry. Jobs that were pending when this process
-    began come first. Changes begin now, because the process indexes the rest when it starts.
+    began come first. Earlier changes are not in it, because the process indexes all stored data
+    when it starts.
     """
 
     def __init__(self, state: State) -> None:

@@ -17,8 +17,8 @@ from palimpsest.errors import BadRequest, NotFound
 PROFILE, MEMORY = "palimpsest://profile", "palimpsest://memories/"
 TEXT, JSON = "text/plain", "application/json"
 FRESH = {"ttlMs": 0, "cacheScope": "private"}
-"""A mark since 2026-07-28 that forbids a client to reuse what it has read, because deleted memories
-must disappear at once.
+"""The mark (since version 2026-07-28) that forbids a client to reuse an answer, because deleted
+memories must disappear at once.
 """
 NOT_FOUND_BEFORE = -32002
 """The error code for a resource that does not exist, in versions before 2026-07-28."""

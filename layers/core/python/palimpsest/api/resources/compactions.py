@@ -106,7 +106,7 @@ def prune_window(
     """Make room in the window.
 
     `fifo` drops the oldest turns at once. `summarize` replaces all but the recent turns by a
-    summary. The answer is 200 if that is done within `wait` seconds, else 202 with a job.
+    summary. The answer is 200 if the summary is done within `wait` seconds, else 202 with a job.
     `semantic` works at once. It keeps the recent turns, and within the budget the older turns that
     matter most to the topic, as whole turns of at most 20 messages together. `kept` lists them with
     reasons. It waits up to 3 s for the vectors of messages that were just stored. If a vector is

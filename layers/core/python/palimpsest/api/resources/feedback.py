@@ -103,9 +103,9 @@ def give_feedback(
     """Give feedback.
 
     Say which memories of a recall were useful or wrong, and what was missing. Useful memories then
-    rank a little higher in this user's recalls, and wrong ones a little lower. The influence is
-    bounded, and no memory is hidden by it. A later opinion on the same recall replaces an earlier
-    one. `wrong` and `missing` open reviews. `GET /v1/usage` counts the opinions.
+    rank a little higher in this user's recalls, and wrong ones a little lower. This influence is
+    limited, and it hides no memory. A later opinion on the same recall replaces an earlier one.
+    `wrong` and `missing` open reviews. `GET /v1/usage` counts the opinions.
     """
     give = partial(
         service.feedback,

@@ -25,7 +25,7 @@ class Indexed(TypedDict):
 
 
 class Expires(TypedDict):
-    """Copies that expire by themselves, and the time when the last of them does."""
+    """Copies that expire by themselves, and the time when the last of them expires."""
 
     state: Literal["expires"]
     until: Moment

@@ -180,7 +180,7 @@ def read_settings(service: Service, call: Call) -> ShownTenantSettings:
     """Read the tenant's settings.
 
     Return the defaults for new sessions, the models that sessions may name, how long conversations
-    and memories are kept, and the job that applies the last change of that to existing data.
+    and memories are kept, and the job that applies the last change of these times to existing data.
     """
     return _shown(*service.settings.read(call.caller.tenant))
 

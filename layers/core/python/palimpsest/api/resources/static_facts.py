@@ -93,7 +93,7 @@ def put_static_fact(
     """Save a static fact.
 
     From now on, the fact is part of the context of every session with a `static` block. With an
-    `agent_id`, it is only for sessions of that agent. The fact is any JSON. Contexts show
+    `agent_id`, the fact is only for sessions of that agent. The fact is any JSON. Contexts show
     `{"remote_days": 3, "in": ["DE", "AT"]}` as `remote_days: 3; in: DE, AT`.
     """
     facts, tenant = service.facts, call.caller.tenant

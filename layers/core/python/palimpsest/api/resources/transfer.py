@@ -171,7 +171,7 @@ def put_user_import_part(
     """Send a part of a user's import.
 
     A file that is larger than a request is sent in parts, and imported with `{"data": {"upload_id":
-    …}}`. Parts are kept for a week, and may be sent again.
+    …}}`. Parts are kept for a week. A part may be sent again.
     """
     return _put_part(service, call, user_id, upload_id, part=part, data=body.data)
 

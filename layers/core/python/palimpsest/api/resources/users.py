@@ -130,10 +130,10 @@ def read_user(service: Service, call: Call, *, user_id: UserId) -> User:
 def name_user(service: Service, call: Call, *, user_id: UserId, body: UserNaming) -> NamedUser:
     """Name a user.
 
-    Set the user's name and aliases in place of the previous ones. A message, or a line of a
+    Set the user's name and aliases. They replace the previous ones. A message, or a line of a
     transcript, with one of these names belongs to the user. Everybody else is another person, whose
-    statements do not change a topic of the user. Without a name and an alias, the previous ones are
-    removed.
+    statements do not change a topic of the user. If neither a name nor an alias is given, the
+    previous ones are removed.
     """
     aliases = [alias.strip() for alias in body.aliases]
     name = None if body.name is None else body.name.strip()

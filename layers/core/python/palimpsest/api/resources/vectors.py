@@ -177,7 +177,7 @@ def delete_vectors(
 ) -> VectorsDeleted:
     """Delete vectors.
 
-    Delete vectors by id, or all of a namespace. An empty namespace accepts a new dimension.
+    Delete vectors by id, or all vectors of a namespace. An empty namespace accepts a new dimension.
     """
     return {"count": service.vectors.delete(call.user(user_id), namespace, ids)}
 

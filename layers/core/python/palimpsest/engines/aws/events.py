@@ -23,8 +23,8 @@ class EventBridge:
     """Implements `EventBus` over the EventBridge bus named `name`. An event's detail holds its
     tenant and ids.
 
-    After the bus failed to answer, it isn't called for some seconds. A caller with many events then
-    does not wait for a time-out with each of them.
+    If the bus did not answer, it isn't called for some seconds, so that a caller with many events
+    does not wait for a time-out with each event.
     """
 
     name: str

@@ -41,7 +41,7 @@ class FunctionEmbedder:
         except (BotoCoreError, ClientError) as error:
             raise ModelUnavailable("The function that embeds did not answer.") from error
         except (ValueError, LookupError, TypeError) as error:
-            # the function failed, and its error is the answer
+            # the function failed, so the answer is its error
             raise ModelUnavailable("The function that embeds has failed.") from error
         return vectors
 

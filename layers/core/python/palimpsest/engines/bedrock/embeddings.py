@@ -69,8 +69,8 @@ def family_of(model: str) -> Family | None:
 
 
 class BedrockEmbedder:
-    """Implements `Embedder`. If a model takes one text a call, several calls run at the same time.
-    `count` is called with the usage of the calls.
+    """Implements `Embedder`. If a model takes only one text in a call, several calls run at the
+    same time. `count` is called with the usage of the calls.
     """
 
     def __init__(

@@ -16,14 +16,14 @@ from palimpsest.models.openai.embeddings import readable
 
 CALL_SECONDS = 2.0  # for a call whose caller no longer waits
 MOST_BYTES = 8_000
-"""The most bytes of a text that are sent. A call may have 32,000 characters a text, and a model
-reads 4,096 tokens of question and text.
+"""The most bytes of a text that are sent. A call allows 32,000 characters for each text, but a
+model reads only 4,096 tokens of question and text.
 """
 
 
 class BedrockReranker:
-    """Implements `Reranker`. All texts are read in one call: either all have a score in time, or
-    none has. `count` is called with the usage of each call that was answered.
+    """Implements `Reranker`. All texts are read in one call, so either all texts have a score in
+    time or no text has. `count` is called with the usage of each call that was answered.
     """
 
     def __init__(

@@ -70,7 +70,8 @@ class DynamoDbJobs(OneTable):
         places, has_more = index.page(
             scope, limit=limit, after=cursor.place(after), newest_first=newest_first
         )
-        # The index follows the table a moment later, so a job may have been started again.
+        # The index follows the table a moment later, so the job may have been started again
+        # meanwhile.
         jobs = tuple(job for job in self._read(scope, places) if job.state == "failed")
         return jobs, cursor.at(places[-1]) if has_more else None
 

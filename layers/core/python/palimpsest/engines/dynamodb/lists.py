@@ -27,9 +27,10 @@ BUCKET = "tenant_bucket"
 """The attribute that holds an item's bucket. It is the hash key of the indexes `by_user` and
 `by_tenant`.
 """
-# A tenant's lists that are not by user: of sessions, and of failed jobs.
+# The two lists of a tenant that are not ordered by user: its sessions, and its failed jobs.
 SESSIONS, FAILED = "sessions#", "failed#"
-# Below and above every place, because ids and times do not contain these characters.
+# Texts that sort below and above every place, because ids and times do not contain these
+# characters.
 _FIRST, _LAST = "!", "~"
 
 

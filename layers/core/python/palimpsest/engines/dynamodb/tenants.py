@@ -166,7 +166,7 @@ class DynamoDbTenants(_Models):
 
 
 def _changes(settings: TenantSettings) -> list[Change]:
-    """Return the changes that replace the stored settings by these, whatever is stored."""
+    """Return the changes that replace all stored settings by these."""
     limits = {name: most for name, most in asdict(settings.limits).items() if most is not None}
     models = None if settings.models is None else [*settings.models]
     return [

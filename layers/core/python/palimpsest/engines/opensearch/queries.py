@@ -37,7 +37,7 @@ FIELDS = {
     "agent": _KEYWORD,
     "metadata": _KEYWORD,
 }
-# Computes the score of one document by the rules of `Field` and `rounded`.
+# A script that computes the score of one document by the rules of `Field` and `rounded`.
 _SCORE = """
 double rounded(double length) {
     int over = (int) length - 24;
@@ -156,7 +156,8 @@ def by_words(
     query: QueryTerms, answer: dict[str, Any], *, owner: str, where: MemoryFilter, k: int
 ) -> dict[str, Any]:
     """Return the request for the search. The weights of the terms come from the answer to
-    `statistics`. They are not those of the whole index, which holds the words of other owners.
+    `statistics`. The statistics of the whole index are not used, because it holds the words of
+    other owners.
     """
     words, parts = (_field(answer["aggregations"][name]) for name in ("word_count", "part_count"))
     having = answer["aggregations"]["having"]["buckets"]

@@ -29,18 +29,18 @@ TIMEOUT_SECONDS = 30.0
 
 UNKNOWN_WINDOW = 8_192  # small, so that a request to any model fits
 
-# Reasoning models count their thoughts as output.
+# Reasoning models, which count their thoughts as output.
 THINKERS = re.compile(r"(?:[a-z-]+\.)*(?:o[1-9](?:-|$)|gpt-[56]|gpt-oss|deepseek[-.]r|qwq)")
 
 THINKING_ROOM = 4_000
 
 MAX_OUTPUT_FIELDS = ("max_completion_tokens", "max_tokens")
 
-# Status codes of servers that do not know a response format. Their messages differ, so they do not
-# decide.
+# Status codes of servers that do not know a response format. The texts of their errors differ, so
+# only the codes are tested.
 REFUSES_FORMAT = frozenset({400, 415, 422, 501})
 REFUSAL_SECONDS = 60
-"""So long a weaker format is asked for after a stricter one was refused."""
+"""For this many seconds after a server refused a format, a weaker format is used."""
 
 Format = Mapping[str, Any]
 
@@ -59,8 +59,9 @@ class OpenAIChatModel(AnswersCalls):
     key and connects.
 
     An empty `base_url` means OpenAI. `unknown_window` is the context window of a model whose name
-    is not known. `limit_field` is the parameter's name for the token limit of an answer that the
-    server is first asked with. Without it, OpenAI's server gets the new name and others the old.
+    is not known. `limit_field` is the name of the parameter for the token limit of an answer that
+    is tried first. Without it, OpenAI's server gets the new name, and other servers get the old
+    name.
     """
 
     def __init__(
@@ -123,7 +124,7 @@ class OpenAIChatModel(AnswersCalls):
             if error.status_code not in REFUSES_FORMAT or number + 1 == len(request.formats):
                 raise
             return self._in_format(call, request, number=number + 1)
-        # any 400 may look like a refused format, so what was found out holds for a minute
+        # any 400 may look like a refused format, so the weaker format is used for a minute only
         if number > self._known(request):
             self._refused[request.model] = (number, self._now() + REFUSAL_SECONDS)
         return body

@@ -33,9 +33,9 @@ DEEPEST = 8  # the filter is read by recursion
 
 @dataclass(frozen=True, slots=True)
 class MemorySelection:
-    """The memories that a call asks for, all of one user. If `agent` or `run` is given, every
-    memory must have it. `tests` holds all conditions. `where` holds the conditions that stores and
-    indexes can test; `is_narrower` is true if `tests` has more.
+    """The memories that a call asks for, all of one user. If an `agent` or a `run` is given, every
+    memory must have this id. `tests` holds all conditions. `where` holds only the conditions that
+    stores and indexes can test; `is_narrower` is true if `tests` has further conditions.
     """
 
     user: str
@@ -300,7 +300,9 @@ def _of_metadata(name: str, operator: str, operand: Any, *, path: str) -> Test:
 
 
 def _operators(value: Any, *, path: str) -> Mapping[str, Any]:
-    """Return the operators of a condition. A value alone means `eq`, a list alone means `in`."""
+    """Return the operators of a condition. If the condition is only a value, its operator is `eq`;
+    if it is only a list, `in`.
+    """
     if isinstance(value, Mapping):
         if not value or not value.keys() <= OPERATORS:
             _refuse(path, f"must be a value, or an object of {', '.join(sorted(OPERATORS))}")

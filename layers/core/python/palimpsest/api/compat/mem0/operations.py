@@ -1,9 +1,9 @@
-"""The REST API of mem0 as a thin layer over this API. A client of mem0 works with it by changing
-its address.
+"""The REST API of mem0 as a thin layer over this API. A client of mem0 works with this API if its
+address is changed.
 
-It takes what mem0's own server takes (https://docs.mem0.ai/open-source/features/rest-api) where
-this API has the same feature. Like mem0's server, it ignores other fields. A memory's id also names
-its user: `{memory_id}@{user_id}`.
+This API takes the requests that mem0's own server takes
+(https://docs.mem0.ai/open-source/features/rest-api), where it has the same feature. Like mem0's
+server, it ignores other fields. A memory's id also names its user: `{memory_id}@{user_id}`.
 """
 
 from __future__ import annotations
@@ -300,8 +300,8 @@ def _top(body: Mem0Add | Mem0Query | Mem0List) -> Json:
 
 
 def _check_query(call: Call) -> None:
-    """Raise `Unprocessable` for an unknown query parameter. If it were ignored, a call could delete
-    more memories than its caller meant.
+    """Raise `Unprocessable` for an unknown query parameter. If unknown parameters were ignored, a
+    call could delete more memories than its caller meant.
     """
     parameters = parse_qs(call.request["rawQueryString"], keep_blank_values=True)
     unknown = parameters.keys() - {*filters.OWNERS, "org_id", "project_id"}

@@ -108,8 +108,8 @@ def _written(read: SessionContext, options: ContextOptions) -> FormattedMessages
 
 
 def _takes_points(options: ContextOptions, model: str | None) -> bool:
-    """Return whether the caller wants cache points, and the model that will read the context
-    accepts them.
+    """Return whether the caller wants cache points and the model that will read the context accepts
+    them.
     """
     takes = options.format != "converse" or takes_cache_points(options.model or model)
     return options.cache_points and takes
@@ -124,7 +124,9 @@ def _range(omitted: tuple[int, int] | None) -> SequenceRange | None:
 
 
 def _use(read: SessionContext, after: str | None, *, count: Callable[..., int]) -> CacheUse | None:
-    """Return how much the context shares with the context of the mark; None without a mark."""
+    """Return how much the context shares with the earlier context whose mark the caller sent; None
+    if no mark was sent.
+    """
     if after is None:
         return None
     counted = partial(count, encoding=read.head.encoding)

@@ -1,4 +1,6 @@
-"""The operations that return the context of a session, which is what the model will see next."""
+"""The operations that return the context of a session: the messages that the model will see
+next.
+"""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def list_entities(
 ) -> Json:
     """List entities.
 
-    List current entities, ended ones included, ordered by id.
+    List the current version of each entity, ordered by id. Entities that have ended are listed too.
     """
     scope = call.user(user_id)
     listed = (scope.partition, "entities", type, name)
@@ -151,7 +151,7 @@ def list_neighbors(
         int, Query(ge=1, le=500, description="The most entities; the nearest come first")
     ] = 100,
 ) -> Neighbors:
-    """List what is around an entity.
+    """List the surroundings of an entity.
 
     Return the current surroundings of an entity or, under the user's own id, of the user. These are
     entities and preferences, nearest first, and the relationships that lead to them.
@@ -174,9 +174,9 @@ def query_graph(service: Service, call: Call, *, user_id: UserId, body: GraphQue
     user's own graph. The answer 422 `query_writes` means that the query has a clause that does not
     only read, `invalid_query` that it isn't a query, and `query_too_large` that it is too long, too
     deep or too wide. `query_stopped` means that it took more than 5 seconds or 256 MB. With
-    `around`, it runs over that part of the graph only. The graph or the part may have at most
-    20,000 entities and as many relationships; beyond that, the answer is 409. A tenant may run two
-    queries at once; a third is answered 429 `too_many_queries`.
+    `around`, the query runs only over that part of the graph. The graph or the part may have at
+    most 20,000 entities and as many relationships; beyond that, the answer is 409. A tenant may run
+    two queries at once; a third is answered 429 `too_many_queries`.
     """
     call.take_place_to_query()
     part = body.around.read(user_id) if body.around else None

@@ -124,8 +124,8 @@ def save_memories(
     Save 1 to 30 memories. Each has an outcome. `created` means that it is new; `supersedes` then
     names the version that it replaces. `updated` means that it was already stored; its letter case
     and the given fields are now as in the body. `unchanged` means that nothing changed. A repeated
-    request changes nothing. For events, that needs an Idempotency-Key or a `valid_from` for each
-    event. The user comes from the path, never from the body.
+    request changes nothing. For events this holds only with an Idempotency-Key, or with a
+    `valid_from` for each event. The user comes from the path, never from the body.
     """
     scope = call.user(user_id)
     if any(memory.embedding is not None for memory in body.memories):
@@ -222,10 +222,10 @@ def delete_memory(
     """Delete a memory.
 
     Remove one version for good. If it was the current version, the topic has no current version
-    afterwards; no older version becomes current. The words that the memory came from are hidden.
-    Recall, answers and other sessions do not see them. Neither these words nor older ones make the
-    memory again, under whatever id they are sent. Their own session still shows them, with a mark,
-    unless they are redacted. A statement that is made later is a new memory.
+    afterwards; no older version becomes current. The words that the memory came from are hidden
+    from recall, answers and other sessions. If these words, or older words that say the same, are
+    sent again under any id, they do not make the memory again. The words' own session still shows
+    them, with a mark, unless they are redacted. A statement that is made later is a new memory.
     """
     scope = call.user(user_id)
     with no_static_fact(service, call, memory_id):
@@ -311,10 +311,10 @@ def ingest_transcript(
     `last_seq` of the part before. A part must not end between a call and its result.
 
     With `store: false`, memories are extracted, with their quotes and your ids of the messages, but
-    no message is stored. A text waits outside the tables until it is extracted. The session keeps a
-    digest of each message. If the same history or a part of it is sent again, only messages without
-    a digest are extracted, in their order. The digests are deleted with the session and with the
-    user.
+    no message is stored. The text of a message waits outside the tables until it is extracted. The
+    session keeps a digest of each message. If the same history or a part of it is sent again, only
+    messages without a digest are extracted, in their order. The digests are deleted with the
+    session and with the user.
     """
     scope = call.user(user_id)
     options = {"session_id": body.session_id, "agent": body.agent_id} | (

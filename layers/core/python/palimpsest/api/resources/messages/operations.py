@@ -170,8 +170,8 @@ def redact_message(
 
     Replace the text of a message. Its place, role and id stay. Its refusal, unknown fields and the
     arguments of its calls are removed. From this answer on, no read of the session shows the old
-    text. A job removes the summaries and memories that were made of it, and has a receipt of that.
-    The job is done once the search index does not have the old text either.
+    text. A job removes the summaries and memories that were made of the old text, and has a receipt
+    of this. The job is done once the search index does not have the old text either.
     """
     scope = call.session(session_id)
     # The tenant's setting for secrets holds for the new text too.

@@ -72,7 +72,7 @@ class ShowMessages:
 
     @cached_property
     def _signs_as(self) -> str:
-        """The name with which the session's user signs."""
+        """Return the name with which the session's user signs."""
         from palimpsest.memory.names import signing
         from palimpsest.memory.user_names import names_of
 

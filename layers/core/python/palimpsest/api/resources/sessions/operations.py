@@ -176,7 +176,7 @@ def end_session(
 
     Mark the session as ended. The next append opens it again. If the session extracts memories
     automatically, a job extracts them from the remaining messages. The answer has the job's id and
-    its state. It comes once the job has ended or `wait` seconds have passed.
+    its state. The answer comes once the job has ended or `wait` seconds have passed.
     """
     scope = call.session(session_id)
     job_id = call.made(lambda _: [service.manage.end(scope)[1]])[0]

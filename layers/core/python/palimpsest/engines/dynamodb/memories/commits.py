@@ -84,7 +84,8 @@ def job_put(jobs_table: str, job: Job) -> Action:
 
 def _user_update(scope: UserScope, commit: MemoryCommit, walk: Walk | None) -> Update:
     update = _listed(scope)
-    # Readers need the attribute. Adding nothing makes it and leaves an existing version as it is.
+    # Readers need the attribute `version`. Adding 0 creates it if it is missing, and does not
+    # change it otherwise.
     update.add("version", int(commit.changes_memory))
     if commit.gained:
         update.add("current", commit.gained)

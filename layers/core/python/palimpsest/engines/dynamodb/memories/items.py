@@ -76,8 +76,8 @@ def places_of(topic_key: str) -> str:
 
 
 def place_sort(topic_key: str, order: Order) -> str:
-    """Return the sort key of a place. Sort keys of places sort as their orders do, because `#` is
-    below every character of a session's id.
+    """Return the sort key of a place. The sort keys of places sort in the same way as the orders of
+    the statements, because `#` is below every character of a session's id.
     """
     valid_from, session, seq, rank, record_id = order
     return f"{places_of(topic_key)}{valid_from:015d}#{session}#{seq:012d}#{rank:03d}#{record_id}"
@@ -211,8 +211,8 @@ def source_of(values: dict[str, Any]) -> Source:
 
 
 def place_attributes(epoch: int, record: Record) -> Attributes:
-    """Return the attributes of a place, which is the record of one time that something was said.
-    The body holds only the fields that differ from the record.
+    """Return the attributes of a place: the item for one time at which a record was said. The body
+    holds only the fields that differ from the record.
     """
     values = body(
         valid_from=record.valid_from,

@@ -66,7 +66,7 @@ class DynamoDbMemories(OneTable):
     def _epoch(self, scope: UserScope, user: Item | None) -> int:
         """Return the epoch of the user's item, and remember it for `count_use`."""
         if len(self._epochs) >= MOST_EPOCHS:
-            # A forgotten epoch costs one read.
+            # An epoch that is no longer remembered only costs one read.
             self._epochs.clear()
         self._epochs[scope.partition] = epoch = items.epoch_of(user)
         return epoch
@@ -170,8 +170,8 @@ class DynamoDbMemories(OneTable):
         epoch = number(self.user(scope).epoch)
         low, high = items.pointer_sort(after), items.pointer_sort(items.LAST)
         values = {":pk": text(scope.partition), ":low": text(low), ":high": text(high)}
-        # Two more than the limit: the range begins with `after` itself, and one shows whether more
-        # follow.
+        # Two more than the limit are read: the range begins with `after` itself, and the last item
+        # shows whether more follow.
         looked_at: list[Item] = []
         for page in self._table.pages(
             "pk = :pk AND sk BETWEEN :low AND :high", values, Limit=limit + 2

@@ -1,5 +1,5 @@
-"""The generations of the search index in a pair of tables. One is read, others are being filled,
-and others were dropped.
+"""The generations of the search index in a pair of tables. One generation is read. Others may be
+being filled, or were dropped.
 """
 
 from __future__ import annotations

@@ -165,7 +165,8 @@ class DynamoDbIndex:
             "ConditionExpression": "attribute_not_exists(version) OR version < :version",
             "ExpressionAttributeNames": {"#ttl": "ttl"},
             "ExpressionAttributeValues": {":version": version, **expires},
-            # With the stored item, a newer version can be told from a conflict.
+            # The stored item shows whether the write failed because of a newer version or because
+            # of a conflict.
             "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
         }
         body = {"body": {"B": Written.of(change).packed()}} if isinstance(change, Document) else {}
@@ -209,8 +210,8 @@ class DynamoDbIndex:
         """Call `work` with the generation that is read, and return its result; None if nothing was
         ever indexed.
 
-        `work` starts at once with the generation that was read some seconds ago. If another
-        generation is read by now, `work` is called again with that one.
+        `work` starts at once with the generation that searches read some seconds ago. If searches
+        read another generation by now, `work` is called again with that one.
         """
         seen = self._family.known(again=False).read
         if seen is not None:

@@ -22,7 +22,8 @@ from palimpsest.search.ports import Document
 from palimpsest.text.analyser import TermGroup, document_terms
 from palimpsest.text.bm25 import Field, Matches, Posting
 
-# characters of JSON that fill a block of postings: about the 4 KB that one read unit pays for
+# characters of JSON in a block of postings, so that a block is about the 4 KB that one read unit
+# pays for
 BLOCK = 10_000
 PART_SIGN = "~"  # marks a part, so that it differs from an equal word; no word contains it
 

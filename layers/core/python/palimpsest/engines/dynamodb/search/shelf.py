@@ -39,10 +39,12 @@ from palimpsest.text.analyser import QueryTerms, asked
 from palimpsest.text.bm25 import scored
 
 CATALOG, TAIL, SEGMENT, VERSION = "z", "t#", "s#", "d#"
-# Of one owner. Beyond that, words are not searched, and OpenSearch is needed (docs/adr/0023).
+# The most documents of one owner. Beyond that, words are not searched, and OpenSearch is needed
+# (docs/adr/0023).
 MOST_DOCUMENTS = 30_000
-# The tail is packed once it has more entries than SHORTEST and than 1/SHARE of the documents.
-# Packing costs writes in proportion to all documents, so it waits longer where there are many.
+# The tail is packed once it has more than SHORTEST entries and more entries than 1/SHARE of the
+# documents. Packing writes all documents anew, so an owner with many documents is packed less
+# often.
 SHORTEST, SHARE = 64, 64
 MOST_TAIL_BYTES = 300_000
 MOST_TAIL_PAGES = 4  # megabytes
@@ -92,7 +94,7 @@ class Snapshot:
     @property
     def wants_packing(self) -> bool:
         """Whether the tail should be packed, because it is long, or because it may have removed
-        every document of the segment. Then the segment's words must go too.
+        every document of the segment. In the second case, the segment's words must be removed too.
         """
         gone = sum(entry is None for entry in self.tail.values())
         is_long = len(self.tail) > max(SHORTEST, self.catalog.documents // SHARE)
@@ -208,8 +210,8 @@ class Shelf:
 
     def _bodies(self, sorts: Sequence[str]) -> dict[str, bytes] | None:
         """Return the bodies of these items of a segment; None if some of them no longer exist."""
-        # Blocks never change, so reading them at half the price is enough. Only a new block may be
-        # missing.
+        # Blocks never change, so they are read without consistency, at half the price. Only a block
+        # that was just written may be missing.
         bodies = self._some_bodies(sorts, consistent=False)
         if missing := [sort for sort in sorts if sort not in bodies]:
             bodies |= self._some_bodies(missing, consistent=True)

@@ -127,8 +127,8 @@ class Update:
 
 
 def actions_of(table: str, scope: SessionScope, commit: Commit) -> list[Action]:
-    """Return the actions of the transaction. The first one updates the head of the session; the
-    others write what else the commit contains.
+    """Return the actions of the transaction. The first action updates the head of the session; the
+    others write the other parts of the commit.
     """
     partition = scope.partition
     head = _head_update(commit).arguments(table, partition, items.HEAD)
