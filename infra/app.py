@@ -1,5 +1,5 @@
-"""Synthesizes the stacks of the stages. `cdk deploy -c stage=prod` is for one stage, `python -m
-infra.app` for all of them.
+"""Synthesizes the stacks of the stages. `cdk deploy -c stage=prod` synthesizes one stage, `python
+-m infra.app` all of them.
 """
 
 import json
@@ -28,8 +28,8 @@ def use_bundled_node() -> None:
 
 
 def chosen_stages(named: str | None) -> list[str]:
-    """Return the named stages (separated by commas), or else all stages that go to AWS. The local
-    stage is left out then, because `cdk deploy --all` must not deploy it.
+    """Return the named stages (separated by commas), or else all stages that go to AWS. The second
+    choice leaves out the local stage, because `cdk deploy --all` must not deploy it.
     """
     return named.split(",") if named else [name for name in STAGES if name != LOCAL]
 
@@ -44,9 +44,9 @@ def feature_flags() -> dict[str, Any]:
 
 def application(outdir: Path, **context: str | bool) -> "App":
     """Return the CDK app, with cdk-nag on. It has the stages that the context names (separated by
-    commas), or all that go to AWS.
+    commas), or all stages that go to AWS.
 
-    `context` adds to the CDK's own.
+    `context` is added to the CDK's own context.
     """
     use_bundled_node()
     from aws_cdk import App, Validations

@@ -11,8 +11,8 @@ BEDROCK_CHAT_MODEL = "openai.gpt-oss-20b-1:0"
 BEDROCK_MODEL = re.compile(
     r"arn:aws[a-z-]*:bedrock:\S+|(?:[a-z]+(?:-[a-z]+)*\.)?(?:[a-z]+|ai21)\.[\w.:-]+"
 )
-"""The names of models of Bedrock: a provider and a model, in front of them perhaps the regions of
-an inference profile (`us.`, `global.`), or an ARN.
+"""The names of models of Bedrock. A name is an ARN, or a provider and a model, perhaps after the
+regions of an inference profile (`us.`, `global.`).
 """
 
 
@@ -54,8 +54,8 @@ def bedrock_of(context: Callable[[str], Any]) -> Bedrock:
 
 
 def of_bedrock(choices: Mapping[str, Any], models: Sequence[str]) -> dict[str, Any]:
-    """Return the choices with a chat model of Bedrock. Refuse names that only another server
-    knows, and the address of one.
+    """Return the choices with a chat model of Bedrock. Refuse model names that only another server
+    knows, and the address of another server.
     """
     if choices.get("openai_base_url"):
         raise SystemExit("The context `openai_base_url` has no meaning with `models_from=bedrock`.")
@@ -69,7 +69,7 @@ def of_bedrock(choices: Mapping[str, Any], models: Sequence[str]) -> dict[str, A
 
 
 PROFILE_OF = re.compile(r"[a-z]+(?:-[a-z]+)*\.((?:[a-z]+|ai21)\.[\w.:-]+)")
-"""The name of an inference profile, and in it that of its model."""
+"""The name of an inference profile, which contains the name of its model."""
 
 
 def arns(models: Iterable[str], *, region: str, partition: str, account: str) -> Iterator[str]:

@@ -275,7 +275,7 @@ def _embedding(context: Callable[[str], Any]) -> Embedding | None:
 
 def _without_a_key(embedding: Embedding | None, context: Callable[[str], Any]) -> Embedding | None:
     """Return the embedding model. Refuse a model of the model server if the server is Bedrock's,
-    which speaks of embeddings in another way.
+    which has another API for embeddings.
     """
     if embedding is not None and embedding.runs == "server" and context("models_from") == "bedrock":
         raise SystemExit(

@@ -1,8 +1,8 @@
 """The function for smoke tests. CodeDeploy calls it before a new version of a function gets
 traffic. It asks that version once, and tells CodeDeploy whether the answer is right.
 
-It has no layers and imports no library of ours. So it can report a release whose layers can't be
-loaded. That is why its rules are in this file.
+It has no layers and imports no library of ours, so that it can report a release whose layers can't
+be loaded. For the same reason its rules are in this file.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 NAME = re.compile(r"-([A-Z][a-z]+)Function-")
-"""The place of our name in the name that CloudFormation gives a function."""
+"""The part of a function's CloudFormation name that is our own name for the function."""
 CALLER = {"lambda": {"tenant": "smoke-test", "scopes": "read", "key_id": "0" * 64}}
 NO_WORK: dict[str, Any] = {"Records": []}
 WORKERS = ("dispatch", "summarize", "extract", "embed", "reindex", "sweep")

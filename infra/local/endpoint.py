@@ -45,7 +45,7 @@ def write(endpoint: Endpoint) -> None:
 
 
 def wait(url: str, *, key: str = "") -> None:
-    """Return once the URL answers 200. Raises `CannotRun` if it does not answer in time."""
+    """Wait until the URL answers 200. Raises `CannotRun` if it does not answer in time."""
     deadline = time.monotonic() + ANSWER_SECONDS
     while True:
         answer = _answer(url, key=key)

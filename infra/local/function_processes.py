@@ -2,8 +2,8 @@
 starts few.
 
 MiniStack by itself unpacks each layer for every process, and starts a process for every call that
-finds the others busy. It also takes the log of a call for complete when no line came for 5 ms.
-Later lines stayed hidden until the next call of that process.
+finds the others busy. It also takes the log of a call as complete when no line came for 5 ms. Later
+lines would stay hidden until the next call of that process.
 """
 
 import fcntl
@@ -35,8 +35,8 @@ VARIABLE = "_LAMBDA_LAYERS_DIRS"
 to its path.
 """
 IN_LAMBDA = {"AWS_LAMBDA_RUNTIME_API": "127.0.0.1:1"}
-"""A variable that functions find in Lambda. They then build what they need while they start, so
-their first call need not wait.
+"""A variable that is set in Lambda. If functions find it, they build their parts while they start,
+so that their first call need not wait.
 """
 PATIENCE_SECONDS = 2.0
 """How long a call waits for each of the busy processes before another process is started. Many
@@ -69,8 +69,8 @@ class SharingWorker(lambda_runtime.Worker):  # type: ignore[misc]
         self._pipe: Any = None
 
     def _read_stderr(self) -> None:
-        """Queue the lines that the process logs, as long as it lives. So no line is lost while
-        nobody reads.
+        """Queue the lines that the process logs, as long as it lives, so that no line is lost while
+        nobody reads them.
         """
         pipe, begun = self._proc.stderr, b""
         ready = select.poll()

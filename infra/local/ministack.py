@@ -160,7 +160,7 @@ def _check_free(port: int) -> None:
 @contextmanager
 def _alone(state: Path) -> Iterator[int]:
     """Yield the descriptor of a lock. The process of the local AWS inherits it. The lock is
-    released when that process ends, whatever ends it.
+    released when that process ends, for whatever reason.
     """
     (state / "lock").touch(mode=0o600)
     with (state / "lock").open("w") as lock:
@@ -194,7 +194,7 @@ def _last_started() -> Running | None:
 
 
 def wait(process: Running) -> None:
-    """Return once the process answers. Raises `CannotRun` if it ends or takes too long."""
+    """Wait until the process answers. Raises `CannotRun` if it ends or takes too long."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and not has_ended(process.pid):
         if _is_ministack(process.port):

@@ -1,4 +1,4 @@
-"""Makes the local AWS compare a vector only with those of its owner, instead of with all vectors in
+"""Makes the local AWS compare a vector only with the vectors of its owner, not with all vectors in
 the table.
 """
 

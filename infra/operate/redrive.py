@@ -3,7 +3,8 @@
 python -m infra.operate.redrive [--stack Palimpsest-prod]
 
 SQS could move dead letters by itself (`StartMessageMoveTask`). But the local AWS has no such call.
-It would also move messages that no queue of this stack can use. Here these stay and are listed.
+It would also move messages that no queue of this stack can use. This command leaves such messages
+in place and lists them.
 """
 
 import argparse
@@ -97,8 +98,8 @@ class Redrive:
         return started, stay
 
     def _send(self, queue: str, body: str, *, tenant: object) -> None:
-        """Send a message in its tenant's message group, as when it was first sent. So one tenant's
-        failures do not delay others.
+        """Send a message in its tenant's message group, as when it was first sent. In this way one
+        tenant's failures do not delay other tenants.
         """
         is_group = isinstance(tenant, str) and GROUP.fullmatch(tenant)
         group = {"MessageGroupId": tenant} if is_group else {}

@@ -4,7 +4,7 @@ before the last deployment.
 python -m infra.operate.rollback [--stack Palimpsest-prod]
 
 A deployment that is still shifting traffic is stopped, and goes back by itself. Tables, queues and
-permissions stay as they are: the release before reads what the newer one wrote.
+permissions stay as they are: the earlier release can read the data that the newer one wrote.
 """
 
 import argparse

@@ -1,8 +1,8 @@
-"""Shows what is wrong with a stack: alarms, queues, dead letters, and what was logged.
+"""Shows what is wrong with a stack: its alarms, queues, dead letters and logs.
 
 python -m infra.operate.status [--stack Palimpsest-prod] [--job JOB_ID | --refused | --errors]
 
-Nothing is changed. Dead letters are looked at, and stay.
+It changes nothing. Dead letters are only looked at, and stay in their queue.
 """
 
 import argparse

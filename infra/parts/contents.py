@@ -26,7 +26,9 @@ job removes them.
 REVIEWS = "reviews/"
 """The prefix of open reviews, which a request closes."""
 CALLS = "calls/"
-"""The prefix of kept model calls. A removal also removes those of its user."""
+"""The prefix of kept model calls. A removal of data of a user also removes the kept calls of that
+user.
+"""
 PASSING, PASSING_DAYS = "passing/", 30
 """The prefix of contents that wait to be extracted, and their days. They are removed after
 extraction. If extraction fails, they are kept as long as the failed job.

@@ -20,8 +20,9 @@ from infra.parts.retention import removal_policy
 
 SERVICE, LIVE = "palimpsest", "live"
 RECURSIVE = lambda_.RecursiveLoop.ALLOW
-"""The setting of a function that sends messages to its own queue. Lambda stops such a chain after
-about 16 messages otherwise, although each message ends a job and the chain ends with the last one.
+"""The setting of a function that sends messages to its own queue. Otherwise Lambda stops such a
+chain after about 16 messages, although each message ends a job, and the chain ends with the last
+job.
 """
 LOG_RETENTION = {
     1: logs.RetentionDays.ONE_DAY,

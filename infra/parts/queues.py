@@ -14,14 +14,14 @@ from constructs import Construct
 from infra.config import Stage
 from infra.parts.accepted import accept
 
-# A message stays hidden so many times as long as its function may run. AWS advises six, because a
-# received message also waits while its function is throttled (docs/adr/0172).
+# The visibility timeout is this many times as long as the function may run. AWS advises six,
+# because a received message also waits while its function is throttled (docs/adr/0172).
 HIDDEN_FACTOR = 6
 # The longest time that SQS allows, because a person looks at failures.
 KEPT = Duration.days(14)
 RECEIVES = 8
-"""A job itself counts the tries that failed, of which it has four. A message is also received for a
-function that is throttled and never runs, so the queue allows more.
+"""A job counts its failed tries itself, of which it may have four. A message is also received for a
+function that is throttled and never runs, so the queue allows more receives.
 """
 
 

@@ -207,8 +207,8 @@ class Search(Construct):
         return domain
 
     def _accept_findings(self, domain: opensearch.CfnDomain) -> None:
-        """Accept findings for clusters with the only copy of their data, and findings whose remedy
-        would log texts.
+        """Accept two kinds of findings: those for clusters that hold the only copy of their data,
+        and those whose remedy would log texts.
         """
         accept(
             domain,

@@ -50,7 +50,7 @@ def follow(
     reader.add_event_source(
         sources.DynamoEventSource(
             table,
-            # Changes that were written before the function began to follow count too.
+            # The function also gets changes that were written before it began to follow the stream.
             starting_position=lambda_.StartingPosition.TRIM_HORIZON,
             batch_size=BATCH,
             parallelization_factor=PARALLEL,

@@ -103,8 +103,8 @@ def start(home: Path, place: Place) -> Server:
 
 
 def wait(server: Server) -> None:
-    """Return once the server answers, after about 15 s. Raises `CannotRun` if it ends or takes too
-    long.
+    """Wait until the server answers, which takes about 15 s. Raises `CannotRun` if it ends or takes
+    too long.
     """
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and not has_ended(server.pid):

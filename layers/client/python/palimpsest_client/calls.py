@@ -1,5 +1,5 @@
-"""One call of the service, as steps that do no waiting themselves. They determine what is sent and
-how the answer is read.
+"""One call of the service, as steps that do not wait themselves. The steps say what is sent and how
+the answer is read.
 
 A step is a `Send` or a `Pause`. The client that carries out the steps, blocking or not, returns a
 `Sent` for each `Send`. So retries, keys and answers are written once for both clients.
@@ -149,10 +149,10 @@ def call(
     """Call `/v1/{path}`, and return the content of the answer. Parameters that are None are left
     out, and so are fields, except in a PATCH or PUT, where null has a meaning.
 
-    A POST or PUT has a new key, or the given one, and keeps it in every repetition, so that it is
-    done only once. A request that was lost, or refused because of load, is sent again after a
-    pause. The pause grows, unless the service names one. Repetition ends after `TRIES` requests or
-    `PATIENCE` seconds.
+    A POST or PUT is sent with an idempotency key, which is `key` or a new one. Repetitions have the
+    same key, so the call is done only once. A request that was lost, or refused because of load, is
+    sent again after a pause. The pause grows, unless the service names one. Repetition ends after
+    `TRIES` requests or `PATIENCE` seconds.
 
     Raises `Problem`, `ConnectionLost`, or `NotTheService` if something else answers. Raises
     `InvalidId`, before anything is sent, if a part of the path isn't an id, because a gateway

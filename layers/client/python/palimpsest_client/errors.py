@@ -63,8 +63,8 @@ class Problem(PalimpsestError):
     """An error that the service answered (RFC 9457). `code` is stable, and `errors` names fields.
     If `retryable` is true, the same call may work later.
 
-    The name of each class below is its code: `InvalidCursor` is `invalid_cursor`, unless it states
-    another code.
+    The name of each class below corresponds to its code, as `InvalidCursor` to `invalid_cursor`,
+    unless the class states another code.
     """
 
     status: ClassVar[int] = 0

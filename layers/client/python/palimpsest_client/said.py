@@ -59,7 +59,7 @@ def _fitting(messages: Sequence[Message], most: int, largest: int | None) -> int
 
 def _begins_part(messages: Sequence[Message], place: int) -> bool:
     """Return whether a part may begin with the message at this place. It may not if the message
-    answers a call or is between calls. Items between calls belong to none.
+    answers a call or is between calls. Items between calls do not begin a part.
     """
     message = messages[place]
     if message.get("role") == "tool":

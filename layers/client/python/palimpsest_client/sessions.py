@@ -183,7 +183,7 @@ class SessionCalls:
             context = yield from self.context(**options)
         tools = list(context.get("tools") or ())
         if tools and "function" in tools[0]:
-            # as OpenAI's chat has them; other forms are named in `GET /v1/tools`
+            # in the form of OpenAI's chat API; `GET /v1/tools` names the other forms
             self._ours = {tool["function"]["name"] for tool in tools}
         seqs = [message["seq"] for message in done["messages"]]
         return Turn(

@@ -103,7 +103,9 @@ def used_of_events(events: Iterable[Mapping[str, Any]]) -> Used | None:
 
 
 def summed(calls: Iterable[Used]) -> Used | None:
-    """Return the usage of several calls as one call of the last one's model; None without any."""
+    """Return the usage of several calls as that of one call of the last call's model. Return None
+    if there are no calls.
+    """
     every = list(calls)
     if not every:
         return None

@@ -23,7 +23,9 @@ def is_chatgpt(row: Any) -> bool:
 
 
 def chat_of(row: Mapping[str, Any]) -> Chat:
-    """Return a conversation of the export. Messages without a time have the time before them."""
+    """Return a conversation of the export. A message without a time gets the time of the message
+    before it.
+    """
     nodes = {key: node for key, node in row["mapping"].items() if isinstance(node, Mapping)}
     parents = {key: node.get("parent") for key, node in nodes.items()}
     branch = path_to(_leaf(row, nodes), parents)
@@ -64,8 +66,8 @@ def _said(node: Mapping[str, Any]) -> bool:
 
 
 def _read(stored: Mapping[str, Any], at: str | None, left_out: Counter[str]) -> JSON | None:
-    """Return the message, or None for one without words of the user or the assistant. `left_out`
-    counts it then.
+    """Return the message. If it has no words of the user or the assistant, count it in `left_out`
+    and return None.
     """
     role = (stored.get("author") or {}).get("role")
     content = stored.get("content") or {}
@@ -85,7 +87,7 @@ def _read(stored: Mapping[str, Any], at: str | None, left_out: Counter[str]) -> 
 
 
 def _text(parts: Any) -> tuple[str, int]:
-    """Return the words of a content, what was spoken among them, and the number of other parts."""
+    """Return the words of a content, written or spoken, and the number of its other parts."""
     texts = [part if isinstance(part, str) else _spoken(part) for part in parts]
     words = [text.strip() for text in texts if text is not None and text.strip()]
     return "\n\n".join(words), texts.count(None)

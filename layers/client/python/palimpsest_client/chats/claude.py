@@ -16,7 +16,7 @@ def is_claude(row: Any) -> bool:
 
 
 def chat_of(row: Mapping[str, Any]) -> Chat:
-    """Return a conversation of the export. If questions were edited, it is the branch with the
+    """Return a conversation of the export. If questions were edited, return the branch with the
     newest message.
     """
     messages = [
@@ -40,8 +40,8 @@ def chat_of(row: Mapping[str, Any]) -> Chat:
 def _branch(
     messages: Sequence[Mapping[str, Any]], current: str | None
 ) -> Sequence[Mapping[str, Any]]:
-    """Return the messages from the first one to the current one, or to the newest one. Exports
-    without the messages' parents are lists without branches.
+    """Return the messages from the first one to the current one, or to the newest one. If an export
+    does not name the parents of messages, its lists have no branches.
     """
     by_id = {str(row_message.get("uuid")): row_message for row_message in messages}
     is_tree = len(by_id) == len(messages) and any(

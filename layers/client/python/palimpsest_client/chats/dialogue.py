@@ -29,7 +29,7 @@ _HEADING = re.compile(rf"#{{1,6}}\s+(?:[^\w\s]+\s*)?(?P<label>{_LABEL}?)\s*:?\s*
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line with the label and time that it may begin with. `text` is the rest of it."""
+    """A line. It may begin with a label and a time. `text` is the rest of the line."""
 
     whole: str
     text: str
@@ -83,10 +83,10 @@ def _line(whole: str) -> _Line:
 
 
 def _labels(lines: Sequence[_Line], speakers: Speakers) -> list[str]:
-    """Return the labels that are speakers, in their order. If a label follows a time, only such
-    labels are speakers. If the user and an assistant are among the labels, only known ones are.
-    Otherwise a label that occurs again is a speaker too, and so are the first two labels of a text
-    that begins with one.
+    """Return the labels that are speakers, in their order. If any label follows a time, only labels
+    that follow a time are speakers. If the user and an assistant are among the labels, only known
+    labels are speakers. Otherwise a label that occurs again is a speaker too, and so are the first
+    two labels of a text that begins with a label.
     """
     marked = [line for line in lines if line.label]
     counts = Counter(line.label for line in marked)
@@ -162,8 +162,8 @@ def _is_after_silence(before: JSON, after: JSON) -> bool:
 
 
 def _name(name: str, messages: Sequence[JSON]) -> str:
-    """Return the name of a conversation. Messengers give every file the same name, so that the
-    first message is a part of it.
+    """Return the name of a conversation. Messengers give every file the same name, so the first
+    message is a part of the conversation's name.
     """
     first = repr(sorted(messages[0].items()))
     return f"{name}-{hashlib.sha256(first.encode()).hexdigest()[:12]}"

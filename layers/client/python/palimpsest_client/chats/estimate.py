@@ -21,7 +21,7 @@ MARKUP_TOKENS = 30
 """Tokens around each message."""
 ANSWER_SHARE = 0.35
 """Tokens of the answer for each token of the user's words. A statement of ten tokens becomes a
-memory with its quote, topic and keywords, but most words are none.
+memory with its quote, topic and keywords, but most words are no statement to remember.
 """
 WIDE = 3
 """Bytes of each character in most scripts that write without spaces."""

@@ -26,8 +26,8 @@ def chats(
     path: str | PathLike[str], *, speakers: Speakers | None = None, dates: DayOrder | None = None
 ) -> list[Chat]:
     """Return the conversations of a file, oldest first, without empty ones. Raises `ValueError`,
-    which names what can't be read. The file is read whole, so that nothing is stored of a file that
-    can't be read.
+    which names what can't be read. The whole file is read first, so that nothing is stored of a
+    file that can't be read.
     """
     file, known = Path(path), speakers or Speakers()
     if file.suffix.lower() in TEXTS:

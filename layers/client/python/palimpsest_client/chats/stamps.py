@@ -23,7 +23,9 @@ NOON = 12
 
 
 class AmbiguousDays(ValueError):
-    """Days of a file may be read in two ways, and nothing in it decides between them."""
+    """The days of a file can be read in two ways (day or month first), and nothing in the file
+    decides between them.
+    """
 
 
 def order_of(stamps: Iterable[re.Match[str]], wanted: DayOrder | None, place: str) -> DayOrder:

@@ -1,4 +1,4 @@
-"""`palimpsest eval`: measures recall on questions of one's own, whose answers are known."""
+"""`palimpsest eval`: measures recall on the caller's own questions, whose answers are known."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from palimpsest_client.cli.options import AsJson
 
 DEPTHS = (1, 5, 10)
 SHOWN = 3
-"""Memories that a report shows of a question that failed."""
+"""How many found memories a report shows for a question that failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
     """A question to a user's memory. `expected` has texts that a found memory contains, without
-    regard to case, or ids of memories. It is empty if nothing answers.
+    regard to case, or ids of memories. It is empty if no memory answers the question.
     """
 
     user: str
@@ -79,8 +79,8 @@ def eval_(
     ] = None,
     json_: AsJson = False,
 ) -> None:
-    """Measure recall on your own questions: recall@k, MRR, and silence where nothing answers. No
-    model judges. Found memories are compared with the expected ones.
+    """Measure recall on your own questions: recall@k, MRR, and how often nothing is returned if
+    there is no answer. No model judges. Found memories are compared with the expected ones.
     """
     asked_questions = list(questions(file, user))
     memory = Palimpsest()

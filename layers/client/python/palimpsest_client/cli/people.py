@@ -1,4 +1,4 @@
-"""Commands on the users of a tenant, and on what they prefer."""
+"""Commands on the users of a tenant, and on their preferences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from palimpsest_client.cli.options import AsJson, Most, User
 
 
 def users(limit: Most = 50, json_: AsJson = False) -> None:
-    """List the users who have sessions or memories, with the number of both."""
+    """List the users who have sessions or memories, with the number of sessions and of memories."""
     columns = {
         "id": "user_id",
         "name": "name",

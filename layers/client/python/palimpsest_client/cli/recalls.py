@@ -1,4 +1,6 @@
-"""Commands on what a recall found: how it is shown, feedback on it, and the reviews of feedback."""
+"""Commands on the results of recalls: show a result, give feedback on it, and list the reviews that
+feedback opened.
+"""
 
 from __future__ import annotations
 

@@ -92,8 +92,8 @@ class PalimpsestMemoryTool(BetaLocalFilesystemMemoryTool):
             return answer
 
     def _is_ours(self, path: str) -> bool:
-        """Return whether the path is within the folder. Anybody who may write memories could have
-        stored another path.
+        """Return whether the path is within the folder. A stored path may be outside of it, because
+        anybody who may write memories could have stored that path.
         """
         return self._file(path).resolve().is_relative_to(Path(self.memory_root).resolve())
 

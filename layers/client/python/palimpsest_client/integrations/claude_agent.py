@@ -80,7 +80,9 @@ class PalimpsestSessionStore(SessionStore):
         return subpaths
 
     async def delete(self, key: Key) -> None:
-        """Remove a transcript. With a main transcript, remove those of its subagents too."""
+        """Remove a transcript. If it is a main transcript, remove the transcripts of its subagents
+        too.
+        """
         if not key.get("subpath"):
             for subpath in await self.list_subkeys(key):
                 await self.delete({**key, "subpath": subpath})

@@ -30,8 +30,8 @@ DESCRIPTION = (
     "before, or reference past interactions."
 )
 MOST_SESSIONS = 1_000
-"""How many sessions one process remembers the last messages of. The last messages of other sessions
-are read again.
+"""One process remembers the last messages of this many sessions. The last messages of other
+sessions are read again.
 """
 Who = str | Callable[[Any], str]
 
@@ -73,7 +73,7 @@ class PalimpsestMiddleware(AgentMiddleware[Any, Any, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
-        """Do the same, with the service's calls in a thread."""
+        """Do the same as `wrap_model_call`, with the service's calls in a thread."""
         user, session = self._ids(request.runtime)
         remembered = await anyio.to_thread.run_sync(self._remembered, request, user, session)
         response = await handler(remembered)

@@ -56,7 +56,8 @@ class PalimpsestStore(BaseStore):
 
     `user` is the user who owns all namespaces, or a function that returns the user of a namespace.
     The function returns None for a prefix that several users share. A search with a `query` finds
-    by words and meaning, with scores. A search without one lists the newest items first.
+    items by words and meaning, with scores. A search without a `query` lists the newest items
+    first.
     """
 
     def __init__(
@@ -160,7 +161,7 @@ class PalimpsestChatMessageHistory(BaseChatMessageHistory):
     `whole`, `messages` is every stored message, and nothing else.
 
     With `cache_points`, `messages` marks the places up to which a prompt cache stores the input.
-    Anthropic's models need this. OpenAI's models take the `prompt_cache_key` instead.
+    Anthropic's models need these marks. OpenAI's models take the `prompt_cache_key` instead.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""A memory of LlamaIndex whose every message is stored, and its block, which brings what is known.
+"""A memory of LlamaIndex that stores every message, and its block, which adds the user's memories.
 
 memory = PalimpsestMemory.from_defaults(session_id="s1",
 memory_blocks=[PalimpsestMemoryBlock(user="sarah")])
@@ -39,8 +39,8 @@ class PalimpsestMemoryBlock(BaseMemoryBlock[str]):
     """The memories that answer the user's newest message.
 
     A `PalimpsestMemory` stores every message in its session at once. A plain `Memory` passes on
-    only messages that leave its window. These are then stored, and memories are extracted from
-    them. So a short conversation in a plain `Memory` is not stored.
+    only messages that leave its window. Only these messages are then stored, and memories are
+    extracted from them. A short conversation in a plain `Memory` is therefore not stored.
     """
 
     name: str = "palimpsest"
@@ -95,7 +95,7 @@ class PalimpsestMemoryBlock(BaseMemoryBlock[str]):
             try:
                 talk.append(*part, usage=used)
             except ToolMessageWithoutCall:
-                # LlamaIndex lets messages go by their size, a result before its call
+                # LlamaIndex removes messages by their size, perhaps a result before its call
                 kept = [
                     {"role": "item", "item": message} if message["role"] == "tool" else message
                     for message in part

@@ -20,7 +20,8 @@ ITEMS = "items"
 
 class PalimpsestSession:
     """Implements `agents.memory.Session`. Items are returned as they were given. Parallel calls are
-    one stored message. Items that are not like any chat message, such as reasoning, are kept too.
+    stored as one message. Items that are not like any chat message, such as reasoning, are kept
+    too.
 
     A runner gets every item, however many there are. With `whole=False` it gets the session's
     context within its budget: memories of the user, a summary of earlier items, and the newest
