@@ -3,7 +3,8 @@ locked ones.
 
 python -m infra.dependencies sbom|audit
 
-Both read the lock files alone: what they name is what is installed, by its hash.
+Both commands read only the lock files, because only the packages that these name, with their
+hashes, are installed.
 """
 
 import argparse

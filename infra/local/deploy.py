@@ -29,8 +29,8 @@ CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM"]
 DEADLINE_SECONDS = 300  # a limit, so that it does not wait for ever
 LARGE = 10_000_000
 TAGS = [{"Key": "ms-custom-id", "Value": "palimpsest"}]
-"""The tag from which the local AWS takes the API's id, which is a part of its address. So the id is
-the same after a reset.
+"""The tag from which the local AWS takes the API's id, which is a part of its address. With this
+tag the id is the same after a reset.
 """
 # the same time for all files, so that the same files make the same archive
 EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -57,8 +57,8 @@ FOLDER, MODEL_SERVER, CHAT_MODEL = (
     "http://model-server-of-the-start",
     "chat-model-of-the-start",
 )
-"""The placeholders in an assembly for values that each start fills in. So starts with other values
-can share the assembly.
+"""The placeholders in an assembly for values that each start fills in, so that starts with
+different values can share the assembly.
 """
 IN_PLACE = {"aws:cdk:disable-asset-staging": True}
 """Assets are packed from the folder in which they were built, because a copy of the layers in the

@@ -45,8 +45,8 @@ class Endpoint:
 
 def login_file() -> Path:
     """Return the file in which `palimpsest login` keeps address and key. Each profile, which
-    `PALIMPSEST_PROFILE` names, has a file of its own. Raises `NotConfigured` for a name that is not
-    one of a file.
+    `PALIMPSEST_PROFILE` names, has a file of its own. Raises `NotConfigured` for a name that can't
+    be the name of a file.
     """
     base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
     profile = os.environ.get(PROFILE)

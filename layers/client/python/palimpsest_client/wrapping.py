@@ -374,8 +374,8 @@ def _nothing(_: Any) -> bool:
 
 
 class Streamed:
-    """The SDK's stream, which stores the reply when it ends or is left. It does not show parts that
-    it `hides`.
+    """The SDK's stream. It stores the reply when the stream ends or is closed. It does not show
+    parts that it `hides`.
     """
 
     def __init__(

@@ -64,8 +64,8 @@ class ModelSettings(FunctionSettings):
     they call OpenAI's server.
 
     With `models_from=bedrock`, the server is that of Amazon Bedrock, and there is no key.
-    `bedrock_region` is another region than the function's own, `bedrock_profile` a profile of this
-    machine, and `bedrock_url` an address in place of Bedrock's own.
+    `bedrock_region` is a region to use instead of the function's own, `bedrock_profile` a profile
+    of this machine, and `bedrock_url` an address to use instead of Bedrock's own.
     """
 
     models_from: Literal["openai", "bedrock"] = "openai"

@@ -142,7 +142,7 @@ def operation(name: MemoryOperation, count: Callable[[Any], int]) -> Callable[[W
 
 
 def one(_: object) -> int:
-    """Return 1, the number of memories of an operation on one of them."""
+    """Return 1, the number of memories of an operation that works on a single memory."""
     return 1
 
 

@@ -44,11 +44,11 @@ is not known. The counts `chat_…` are of calls that callers made of their own 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many messages a session had received on one day, up to some append.
+    """How many messages a session had received on one day, counted after one of its appends.
 
-    A session that is deleted and begun again is counted anew, and `base` tells the two apart. Of
-    two tallies with the same session, `base` and day, the greater one is the later one. `day` is an
-    ISO date.
+    If a session is deleted and begun again, the new session is counted anew. `base` distinguishes
+    the two sessions. Of two tallies with the same session, `base` and day, the greater one is the
+    later one. `day` is an ISO date.
     """
 
     tenant: str

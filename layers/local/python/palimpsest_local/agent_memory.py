@@ -72,8 +72,8 @@ class AgentMemory(UserMemories):
         names another database for the system messages and configurations of sessions. The search
         index is built anew when the memory is made. Needs `pip install palimpsest[sql]`.
 
-        `stores` are your own stores (`palimpsest.stores`), in place of those in memory. The search
-        index is then built anew from their feed. A `memory_store` is your own store too, but
+        `stores` are your own stores (`palimpsest.stores`), in place of the stores in memory. The
+        search index is then built anew from their feed. A `memory_store` is your own store too, but
         replaces only long-term memory. Memories are saved there, and recall and contexts read them
         there. It has no lists and no versions, so methods that need these raise `Invalid`
         (`not_in_memory_store`).

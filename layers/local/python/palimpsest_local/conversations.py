@@ -124,7 +124,9 @@ class Conversations:
         self._mine(session).redact(seq, content)
 
     def _read(self, session: str) -> Session:
-        """Return the session, for a call that names its user."""
+        """Return the session for a call that reads it. The call names the user. If this memory has
+        an agent, check the session's agent first.
+        """
         return self.session(session) if self._agent is None else self._mine(session)
 
     def _mine(self, session: str) -> Session:

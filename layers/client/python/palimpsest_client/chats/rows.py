@@ -1,4 +1,6 @@
-"""Conversations in JSON and JSON Lines, in the service's own form and in usual forms of others."""
+"""Reads conversations in JSON and JSON Lines, in the service's own form and in usual forms of other
+programs.
+"""
 
 from __future__ import annotations
 

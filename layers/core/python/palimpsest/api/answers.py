@@ -186,8 +186,8 @@ WRITERS_KNOW = frozenset({
     "session_id", "state", "status", "tokens", "totals", "updated_at", "usage", "version",
     "window",
 })  # fmt: skip
-"""The fields that a caller without the scope `read` gets with their values. They hold ids of what
-the caller made, its state, counts, and times of the service.
+"""The fields that a caller without the scope `read` gets with their values. They hold ids and
+states of things that the caller made, counts, and times of the service.
 """
 
 TYPES = frozenset(get_args(ListedType))

@@ -49,7 +49,7 @@ SECURITY = {
 
 
 class Rate:
-    """Enforces a tenant's limit of requests in a second. For a tenant without a limit, nothing is
+    """Enforces a tenant's limit of requests per second. For a tenant without a limit, nothing is
     counted and no request costs a write.
 
     A tenant's limit is read once a minute, so a changed limit takes effect within a minute.

@@ -36,8 +36,8 @@ LONGEST = 27.0  # seconds; the gateway gives up after 30
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The caller of a request: a tenant, and the scopes of its credential. `key_id` names the API
-    key in logs; it isn't a secret.
+    """The caller of a request: a tenant, and the scopes of the caller's credential. `key_id` names
+    the API key in logs; it isn't a secret.
     """
 
     tenant: Scope
@@ -130,8 +130,8 @@ def _place(
     calls: KeyedCalls, scope: Scope, what: str, *, most: int, lasts: float, clock: Clock
 ) -> KeyedCall | None:
     """Take one of the tenant's `most` places of the kind `what`, for `lasts` seconds. Returns None
-    if all are taken. A place is stored as a keyed call, so that all processes share it; its name
-    can't be that of an idempotency key. Raises `Unavailable`.
+    if all are taken. A place is stored as a keyed call, so that all processes share it. No
+    idempotency key can have the name of a place. Raises `Unavailable`.
     """
     now = seconds(clock.now())
     until = now + ceil(lasts) + SPARE

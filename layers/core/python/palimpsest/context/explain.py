@@ -47,9 +47,9 @@ WHY_BROKEN: Mapping[Part, str] = {
 
 
 def cache_trace(context: SessionContext, use: CacheUse | None) -> Json:
-    """Return which part of this context a prompt cache can serve. It names the messages after which
-    the formats with cache points set one. It also says how much of the context is equal to an
-    earlier one (None: the caller named no earlier one).
+    """Return which part of this context a prompt cache can serve. It names the messages that are
+    followed by a cache point, in formats that have cache points. It also says how much of the
+    context is equal to an earlier context (None: the caller named no earlier context).
     """
     points: Json = {"points": list(points_of(context)), "parts": parts_of(context)}
     if use is None:

@@ -21,8 +21,8 @@ MOST_COMMON = 2  # texts: a word of more of them, and of more than half of all, 
 SAME, NEARLY_SAME = 0.5, 0.75  # parts of the words of two statements about the same
 DATED = frozenset({"event", "message"})
 """The kinds of items that are shown with their day. Quotes of the user are shown with their day
-too, because "we moved last weekend" means little without it, and because the later of two
-statements is the valid one.
+too, because "we moved last weekend" means little without the day, and because only the later of two
+statements is valid.
 """
 
 

@@ -77,7 +77,7 @@ class _Plan:
 
 @dataclass(frozen=True, slots=True)
 class _AfterAppend:
-    """A session after an append, and what was begun while the append was stored."""
+    """A session after an append, and the reads that were begun while the append was stored."""
 
     head: Head
     begun: Begun

@@ -380,8 +380,8 @@ def _spoken(fitted: Fitted, material: Material) -> int:
 
 
 def _before_the_question(messages: Sequence[Chat], *, first: int) -> int:
-    """Return the index of the newest user message from `first` on. Without one, return the index of
-    the last message, or of the call that it answers.
+    """Return the index of the newest user message from `first` on. If there is no user message,
+    return the index of the last message, or of the call that it answers.
     """
     for place in range(len(messages) - 1, first - 1, -1):
         if messages[place]["role"] == "user":

@@ -1,6 +1,6 @@
 """The part of a memory that stays the same from one context to the next, so that a prompt cache can
-serve it. It holds what was known at a moment, in an order that no question changes, and begins with
-the user's profile.
+serve it. It begins with the user's profile, and holds the records that were known at a certain
+moment, in an order that no question changes.
 
 A deleted record is never in it. A value that was superseded after the moment stays, and the context
 names its replacement below the window. Once many values were superseded, a later moment is chosen.
@@ -60,7 +60,9 @@ def needed_room(budget: int) -> int:
 
 
 def changes_room(budget: int) -> int:
-    """Return the most tokens that a context of this budget takes to say what was superseded."""
+    """Return the most tokens that a context of this budget may use to say which values were
+    superseded.
+    """
     return int(needed_room(budget) * CHANGES_SHARE)
 
 

@@ -22,8 +22,9 @@ MOST_TAKEN_BACK = 30
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """Messages with marks on those off the record. `reach` says whether the newest turn or the next
-    one is off the record. With `takes_back`, the turn before these messages is off the record too.
+    """The messages of an append. Messages that are off the record have a mark. `reach` says whether
+    the newest turn or the next one is off the record. With `takes_back`, the turn before these
+    messages is off the record too.
     """
 
     messages: tuple[Message, ...]

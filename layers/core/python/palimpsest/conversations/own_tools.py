@@ -31,7 +31,7 @@ def called(call: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def calls_own_tool(call: Mapping[str, Any]) -> bool:
-    """Return whether a call is of one of this service's memory tools. The name may have a prefix,
+    """Return whether a call calls one of this service's memory tools. The name may have a prefix,
     as MCP clients write it.
     """
     return _OWN_TOOL.fullmatch(called(call)[0]) is not None

@@ -1,5 +1,5 @@
-"""The words that a person or model really said in a message, without recalled memories, and the
-time at which they were said.
+"""The words that a person or model really said in a message, and the time at which they said them.
+Memories that were recalled into the message are left out.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ def line_of(text: str, *, who: str | None, day: str | None) -> str:
 
 
 def is_off_record(message: Message) -> bool:
-    """Return whether only the message's own session may see it, by its mark or by its user's
-    words.
+    """Return whether a message is off the record, so that only its own session may see it. Its mark
+    or its user's words say so.
     """
     if message.is_off_record:
         return True

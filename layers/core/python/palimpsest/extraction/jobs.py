@@ -2,8 +2,8 @@
 how a job ends.
 
 A session is extracted in order. A job covers a range of messages. Its step extracts the first chunk
-of the range, and stores a job for the rest, whose parent is the first job. So every job names the
-message that its one step begins with.
+of the range, and stores a job for the rest, whose parent is the first job. Every job therefore
+names the message with which its only step begins.
 """
 
 from __future__ import annotations

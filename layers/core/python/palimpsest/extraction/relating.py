@@ -22,8 +22,8 @@ from palimpsest.text.analyser import words
 
 READ: Final = frozenset({"fact", "event"})
 MOST_COMPARED = 24
-"""How many known statements a new one is compared with. Statements that share a word with it come
-first, then the newest ones.
+"""A new statement is compared with at most this many known statements. Known statements that share
+a word with it come first, then the newest.
 """
 MOST_NEWEST = 8
 
@@ -32,8 +32,8 @@ Kind = Literal["replaces", "ends", "repeats"]
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """The effect of a new statement on a known one. `place` is the known statement's place among
-    the given ones.
+    """The effect of a new statement on a known statement. `place` is the place of the known
+    statement among the known statements that were given.
     """
 
     kind: Kind

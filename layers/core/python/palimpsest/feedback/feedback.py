@@ -51,9 +51,10 @@ class GiveFeedback:
         wrong: Sequence[str] = (),
         missing: str | None = None,
     ) -> Feedback:
-        """Rate the memories of a recall (at most 100). A wrong memory, and a text about a missing
-        one, opens a review. A later opinion on the same recall replaces an earlier one, so the call
-        is safe to repeat. The opinions move the rank of a memory a little and hide none.
+        """Rate the memories of a recall (at most 100). A memory that is rated wrong opens a review,
+        and so does a text about a missing memory. A later opinion on the same recall replaces an
+        earlier one, so the call is safe to repeat. The opinions move the rank of a memory a little
+        and hide none.
 
         Raises `Unavailable`. The usage is counted if its store answers.
         """

@@ -15,7 +15,8 @@ from palimpsest.usage import Tally
 @dataclass(frozen=True, slots=True)
 class JobNotice:
     """A queue message that names a job. It holds no text of a user. `trace` is the `traceparent` of
-    the work that made the job, if that was traced. It goes beside the message, not into it.
+    the work that made the job, if that was traced. It is sent as an attribute of the message, not
+    in its body.
     """
 
     tenant: str

@@ -226,7 +226,7 @@ def on_tenant(
     now: int,
 ) -> Job:
     """Return a new job on data that the payload names, of one user or, if `user` is None, of the
-    whole tenant. Its id depends on `key`, or without a key on the payload.
+    whole tenant. Its id depends on `key` or, without a key, on the payload.
     """
     new_id = job_id(scope.tenant, kind, user or "", key or sorted(as_stored(payload).items()))
     return replace(_without_range(new_id, scope, kind, now), user=user, payload=payload)

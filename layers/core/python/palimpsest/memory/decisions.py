@@ -127,7 +127,7 @@ def taken_in(
 
     A statement with a topic changes nothing only if the statement just before or just after it says
     the same (`near`). A return to an earlier value is a new version. A statement older than the
-    current record is placed before it. So the versions do not depend on the order in which
+    current record is placed before it. The versions therefore do not depend on the order in which
     statements arrive.
     """
     made = []
@@ -262,8 +262,8 @@ def says_the_same(statement: str, other: str) -> bool:
     and the same signs.
 
     A wrong "no" costs a new version with the same meaning. A wrong "yes" would lose a correction.
-    So accents count. Two forms of a word are the same only if they have the same stem, and differ
-    by no more than a plural, a third person or an "-ing".
+    Accents therefore count. Two forms of a word are the same only if they have the same stem, and
+    differ by no more than a plural, a third person or an "-ing".
     """
     if _signs(statement) != _signs(other):
         return False

@@ -20,7 +20,9 @@ BEGINNING = 4
 beginning.
 """
 NAMING = ("named_", "boss")
-"""Beginnings of topics whose value is a name, which alone identifies what the memory is about."""
+"""Beginnings of topics whose value is a name. The name alone identifies the person or thing that
+the memory is about.
+"""
 
 NO_VALUES = ("count_", "age_")
 """Beginnings of topics whose value is a small number, which alone identifies nothing."""

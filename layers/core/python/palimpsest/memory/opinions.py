@@ -1,5 +1,5 @@
-"""Opinions on a memory: whether it was useful or wrong in a recall. A record keeps the newest ones,
-and they move its rank a little.
+"""Opinions on a memory: whether it was useful or wrong in a recall. A record keeps the newest
+opinions, which move its rank a little.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ Method = Literal["model", "pattern", "given"]
 
 Order = tuple[int, str, int, int, str]
 """The order of a statement in its topic: the time at which the user made it (epoch milliseconds),
-its session, its message, its place among the statements of that message, and the record's id. So no
+its session, its message, its place among the statements of that message, and the record's id. No
 two statements have the same order.
 """
 

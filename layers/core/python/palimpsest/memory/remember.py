@@ -384,9 +384,9 @@ def _moved(
     after: Mapping[str, KnownTopic],
     pointers: Mapping[str, Pointer],
 ) -> list[Pointer]:
-    """Return the pointers of all changed topics, with the versions at which they were read. So if
-    two writers write at the same time, one of them loses its commit and decides again, even if the
-    current record stays the same.
+    """Return the pointers of all changed topics, with the versions at which they were read. If two
+    writers write at the same time, these versions make one of them lose its commit and decide
+    again, even if the current record stays the same.
     """
     moved = []
     for key, topic in after.items():

@@ -1,4 +1,6 @@
-"""A language model whose two methods are one, for models that treat text and JSON alike."""
+"""The base of language models that treat requests for text and for JSON alike: one method answers
+both.
+"""
 
 from __future__ import annotations
 

@@ -55,8 +55,8 @@ class Schema:
         """Return the schema of a pydantic model, without titles and references. These cost tokens,
         and some servers can't read references.
 
-        Strict servers require that every object requires all its fields and forbids others. So the
-        model must have no defaults, and set `extra="forbid"`.
+        Strict servers accept only objects that require all their fields and forbid other fields.
+        The model must therefore have no defaults, and set `extra="forbid"`.
         """
         body = model.model_json_schema()
         return cls(name, _plain(body, definitions=body.get("$defs", {})))
@@ -87,8 +87,8 @@ class JsonModel(Protocol):
         model: str | None = None,
     ) -> Completion:
         """Make one call as `ChatModel.complete` does, for an answer in JSON. A server that can
-        enforce the schema does so. Some servers only enforce JSON, and some enforce nothing. So
-        `instructions` must describe the answer's form too.
+        enforce the schema does so. Some servers only enforce JSON, and some enforce nothing, so
+        `instructions` must also describe the form of the answer.
 
         The text is not checked. It may be cut off or not be JSON.
         """

@@ -34,7 +34,9 @@ _OWN_AFTER = re.compile(r"\s+(?:i|ich|je|yo|we|wir|nous)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class WishClause:
-    """A clause that states a wish, its place, and whether it takes back what was said before."""
+    """A clause that states a wish: its place, and whether the wish takes back what was said
+    before.
+    """
 
     start: int
     end: int

@@ -98,8 +98,8 @@ def profile_of(
     expired, tasks and other things to do whose day is over, texts with a secret, and events.
 
     Lines are taken in rounds. In each round every section gives as many lines as its share, in the
-    order of the sections. The first line that does not fit `most` tokens ends the profile. So a new
-    line displaces only the last lines of this order.
+    order of the sections. The first line that does not fit `most` tokens ends the profile. A new
+    line therefore displaces only the last lines of this order.
     """
     ranked = selected(records, user=user, now=now, names=names)
     fitting = _fitting(ranked, count=count, most=most, shows_ids=shows_ids)

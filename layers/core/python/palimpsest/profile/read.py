@@ -30,8 +30,8 @@ and the most reads. Topics that say who a user is are found even if their keys c
 MOST_CURRENT = 200  # how many records of these topics are read
 MOST_PREFERENCES = 100
 NEWEST, OLDEST = 300, 100
-"""How many facts, instructions and tasks are listed: the number of the newest ones, and the number
-of the oldest ones.
+"""How many facts, instructions and tasks are listed: the number of the newest, and the number of
+the oldest.
 """
 LISTED: frozenset[RecordType] = frozenset({"fact", "instruction", "task"})
 LAG = timedelta(seconds=2)  # of a list of records after a change

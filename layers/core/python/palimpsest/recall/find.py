@@ -137,7 +137,9 @@ class FindCandidates:
         return [(last, MEANT) for _, last in self._last_of(scope, keys)]
 
     def _last_of(self, scope: UserScope, topics: Sequence[str]) -> list[tuple[str, str]]:
-        """Return the current or last record of each topic that has one."""
+        """Return, for each topic, its current record or the record that ended last. Topics without
+        such a record are left out.
+        """
         pointers = self.memories.pointers(scope, topics) if topics else {}
         return [
             (key, last)

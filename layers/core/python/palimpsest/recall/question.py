@@ -55,11 +55,12 @@ def _the_past() -> re.Pattern[str]:
 class RecallRequest:
     """The request of a recall.
 
-    With `as_of`, the result is what was valid at that moment. With `known_at`, it is what was
-    recorded by then (both in epoch milliseconds). At most `k` memories are returned, with at most
-    `max_tokens` tokens together. `session` is the session that asks, and messages in its window are
-    not returned. With `rerank`, a model reads the best candidates. Memories with a score (0..1)
-    below `min_score` are not returned. If `min_score` is None, only the model's threshold decides.
+    With `as_of`, the result is what was valid at that moment. With `known_at`, the result is what
+    was recorded by that moment. Both are in epoch milliseconds. At most `k` memories are returned,
+    with at most `max_tokens` tokens together. `session` is the session that asks, and messages in
+    its window are not returned. With `rerank`, a model reads the best candidates. Memories with a
+    score (0..1) below `min_score` are not returned. If `min_score` is None, only the model's
+    threshold decides.
     """
 
     query: str

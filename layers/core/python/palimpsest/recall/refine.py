@@ -260,10 +260,10 @@ def _stated(memory: FoundMemory, query: Query) -> _Stated:
 
 
 def newer_first(memories: Sequence[FoundMemory], query: Query) -> list[FoundMemory]:
-    """Return the memories, with the later of two similar statements of the user above the earlier
-    one. At most one later statement moves above an earlier one. If it very likely replaces the
-    earlier one, that one is marked (`outdated_by`). For questions about the past, nothing is
-    changed.
+    """Return the memories in an order in which the later of two similar statements of the user is
+    above the earlier one. At most one later statement moves above an earlier one. If it very likely
+    replaces the earlier one, that one is marked (`outdated_by`). For questions about the past,
+    nothing is changed.
     """
     if query.asks_of_the_past or _WENT_BY.search(query.text):
         return list(memories)

@@ -24,8 +24,8 @@ GRACE = 0.05  # extra seconds in which a reranker that stops in time returns its
 # twice as many as the one before, if there is time.
 FIRST_PART = 3
 RERANKER, PARTIAL = "reranker", "reranker: partial"
-"""The names in `degraded` of a reranker that read nothing, and of one that read fewer texts than it
-was given.
+"""The names in `degraded` for a reranker that read nothing, and for a reranker that read fewer
+texts than it was given.
 """
 
 
@@ -59,8 +59,8 @@ def reading(reranker: Reranker | None, query: Query, memories: Sequence[FoundMem
 
 
 def read_in_time(reranker: Reranker, question: str, texts: Sequence[str]) -> tuple[float, ...]:
-    """Return the reranker's scores of the texts that it read in time, which are the first ones.
-    Raises nothing.
+    """Return the reranker's scores of the first texts, as many as it read in time. Raises
+    nothing.
     """
     scores: list[float] = []
     until = monotonic() + PATIENCE

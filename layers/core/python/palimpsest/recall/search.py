@@ -71,11 +71,12 @@ class SearchMemories:
         for_messages: bool = False,
     ) -> tuple[FoundMemory, ...]:
         """Return the k best matches, best first, each with the retriever's own score: BM25 for
-        `keyword`, cosine (-1..1) for `vector`. A caller's own `vector`, of the index's dimension,
-        replaces that of the text. Messages are left out before they are read if the caller `shows`
-        them (by session and sequence number), or if they score below `least`. A message that says
-        an earlier value of a topic is marked, as in recall. With `for_messages`, nothing is read or
-        returned unless a message is found: records only mark messages then.
+        `keyword`, cosine (-1..1) for `vector`. A caller may give a `vector` of the index's
+        dimension, which replaces the vector of the text. Messages are left out before they are read
+        if the caller `shows` them (by session and sequence number), or if they score below `least`.
+        A message that says an earlier value of a topic is marked, as in recall. With
+        `for_messages`, nothing is read or returned unless a message is found: records only mark
+        messages then.
 
         If the retriever fails, no other one replaces it. Raises `Unavailable`, and `Unprocessable`
         (`no_vectors`) if there is no embedding model.

@@ -33,8 +33,8 @@ SPEAKERS = {"user": "User", "assistant": "Assistant", "tool": "Tool"}
 
 
 class Stage(IntEnum):
-    """The part of a document's version that is added to the item's version. So a document with a
-    vector replaces a document with only words, and a removal replaces both.
+    """The part of a document's version that is added to the item's version. With it, a document
+    with a vector replaces a document with only words, and a removal replaces both.
     """
 
     WORDS, WHOLE, GONE = range(3)
@@ -162,8 +162,8 @@ def of_message(
 
 
 def said_before(message: Message, earlier: Sequence[Message]) -> tuple[str, ...]:
-    """Return the last texts that user and assistant said before a message, in their order, at most
-    `TURNS_BEFORE`.
+    """Return the last texts that user and assistant said before a message, at most `TURNS_BEFORE`,
+    in the order of the conversation.
     """
     before = (
         turn for turn in reversed(earlier) if turn.role in SPOKEN_ROLES and turn.seq < message.seq

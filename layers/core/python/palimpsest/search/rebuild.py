@@ -226,7 +226,7 @@ class ReindexStep:
 @dataclass(frozen=True, slots=True)
 class GiveUpReindexStep:
     """Gives up a step that failed at its last attempt. The sweep starts it again later. Until then,
-    the job that was asked for shows the error that it waits for.
+    the requested job shows the error of this step.
     """
 
     jobs: Jobs

@@ -63,8 +63,8 @@ def relative_dates(text: str, *, at: date) -> list[Dated]:
 
 
 def may_be_relative(text: str) -> bool:
-    """Return whether a text may have a relative date, because it has one of the words of which
-    every relative date has one.
+    """Return whether a text may have a relative date. It may if it has one of the trigger words,
+    because every relative date has one of them.
     """
     return bool(_triggers().mask(text))
 

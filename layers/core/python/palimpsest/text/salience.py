@@ -53,9 +53,9 @@ _NO_NOISE = bytes(point for point in range(128) if not _NOISE.match(chr(point)))
 
 SETTLED, NUMBER_WORD, OWN = range(3)
 FIELDS = ("settled", "number_words", "first_person")
-"""The fields of words that make a sentence worth remembering: words for what was decided, allowed,
-asked for, preferred or corrected, numbers and dates in words, and words with which people speak of
-themselves.
+"""The fields of words that make a sentence worth remembering: words that say that something was
+decided, allowed, asked for, preferred or corrected; numbers and dates in words; and words with
+which people speak of themselves.
 """
 
 

@@ -99,7 +99,8 @@ class Database:
         """Let the file have a write-ahead log, so that readers never wait.
 
         If several connections do this at the same time, SQLite refuses one of them at once instead
-        of letting it wait (https://www.sqlite.org/wal.html, section 8). So this tries again.
+        of letting it wait (https://www.sqlite.org/wal.html, section 8). This method therefore tries
+        again.
         """
         give_up_at = time.monotonic() + self._busy_seconds
         while True:

@@ -107,7 +107,9 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Return the connection of this thread's transaction, or another one."""
+        """Return the connection of this thread's transaction. If it has no transaction, return a
+        new connection.
+        """
         present = self._present()
         if present is not None:
             yield present

@@ -86,7 +86,7 @@ class State:
     process.
 
     `outbox` holds every job that this process stored. On AWS a stream carries them. `taken` counts
-    the requests of a tenant in a second.
+    the requests of each tenant in each second.
     """
 
     faults: Faults = _no_faults

@@ -1,5 +1,5 @@
-"""The vector block, which holds past messages of the user, from any session, whose meaning is
-similar to a message.
+"""The vector block. It holds past messages of the user, from any session, that are similar in
+meaning to a given message.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class VectorMemory:
 
 def without_like_questions(items: Sequence[Item]) -> list[Item]:
     """Return the items without repeated questions of the user: questions that share most of their
-    words with an earlier one. One such question tells a model as much as five.
+    words with an earlier one. A model learns as much from one such question as from five.
     """
     from palimpsest.text.sentences import words  # not at import, because no plain turn needs it
 

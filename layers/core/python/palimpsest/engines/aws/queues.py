@@ -70,8 +70,8 @@ class SqsQueues(_SqsClient):
         self._send(self._parked_url, record)
 
     def _send(self, url: str, body: str, *, tenant: str | None = None, trace: str = "") -> None:
-        """Send a message. `trace` goes beside its body, so that a release that knows no traces can
-        read the message too.
+        """Send a message. `trace` is sent as an attribute, not in the body, so that a release that
+        knows no traces can read the message too.
         """
         more: dict[str, Any] = {} if tenant is None else {"MessageGroupId": tenant}
         if trace:

@@ -20,8 +20,8 @@ minutes before they end, and a token ends with the credentials that signed it.
 
 
 class BedrockToken:
-    """Implements `Secret`. The value is a token that the credentials of the place sign, without any
-    call. It is signed anew every five minutes.
+    """Implements `Secret`. The value is a token that is signed with the credentials of the place,
+    without any call. A new token is signed every five minutes.
     """
 
     def __init__(self, place: BedrockPlace, *, now: Callable[[], float] = time.time) -> None:

@@ -95,7 +95,9 @@ def signature() -> re.Pattern[str]:
 
 @cache
 def greeting() -> str:
-    """Return the source of a pattern for a greeting and at most three words: "Hi Tom,"."""
+    """Return the source of a pattern for a greeting with at most three words after it, such as "Hi
+    Tom,".
+    """
     return rf"(?:{phrases('salutation')})(?!\w)(?: [^\W\d_]+){{0,3}}[ ]?[,!]"
 
 

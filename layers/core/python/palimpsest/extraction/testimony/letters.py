@@ -141,7 +141,8 @@ def _closing_within() -> re.Pattern[str]:
 
 def _within_a_paragraph(text: str, *, user: str | None) -> Iterator[Mark]:
     """Yield letters of others that have no lines of their own. Such a letter has a closing and a
-    name, or the sentence before its greeting says that it came: "I got this from Tom: Hi, I moved".
+    name, or the sentence before its greeting says that a letter came, as in "I got this from Tom:
+    Hi, I moved".
     """
     place = 0
     while greeted := _greeting_within().search(text, place):

@@ -180,7 +180,7 @@ def _name_of(message: Message) -> str | None:
 
 def _of_the_user(finding: Finding, *, user: str, names: Sequence[str]) -> Finding:
     """Return the finding without the label of its line. If it names the user, it is about the user.
-    If it only says a name, its topic is that of names.
+    If it only says a name, its topic is the topic of names.
     """
     subject = finding.subject
     is_named = subject is not None and subject != USER and names

@@ -186,7 +186,7 @@ def _head(start: int, line: str, *, headed: bool) -> SpokenLine | None:
 
 
 def _shown(name: str) -> str:
-    """Return a name as a label, in a form that can be read back."""
+    """Return a name in the form of a label that this module can read again."""
     if not name[:1].isalpha():
         return UNKNOWN
     words = [word[:1].upper() + word[1:] for word in name.replace("’", "'").split()]

@@ -79,8 +79,8 @@ class Expire:
         as `has_time` returns true. Return how many records were visited.
 
         If another writer changes a user's records at the same time, that user is visited again in
-        the next round. So are users beyond the limit of 1,000 records in a round. Raises
-        `Unavailable`.
+        the next round. The same applies to users whose records exceed the limit of 1,000 records in
+        a round. Raises `Unavailable`.
         """
         left = A_ROUND
         for scope, record_id in self.expiries.due(now=self._now, limit=PER_SHARD):

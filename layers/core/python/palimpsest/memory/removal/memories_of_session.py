@@ -38,7 +38,8 @@ class ForgetMemoriesOfSession:
 
     def __call__(self, job: Job) -> int:
         """Remove the memories whose only source is the deleted session, or the redacted message, of
-        the job. Return how many there were. A memory with other sources stays, without this one.
+        the job. Return how many there were. A memory with other sources stays, but loses this
+        source.
 
         Safe to repeat, but then the count may be lower. Raises `Unavailable`.
         """

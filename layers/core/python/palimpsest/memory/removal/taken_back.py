@@ -1,5 +1,6 @@
-"""Takes back what was made from messages that stay, but whose words may not be used any longer. The
-messages were redacted, words in them were hidden, or they were put off the record.
+"""Removes the memories and summaries that were made from messages that stay, but whose words may no
+longer be used. The messages were redacted, words in them were hidden, or they were put off the
+record.
 """
 
 from __future__ import annotations

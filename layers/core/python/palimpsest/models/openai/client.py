@@ -82,8 +82,8 @@ class OpenAIServer:
 
     @contextmanager
     def call(self) -> Iterator[ServerCall]:
-        """Begin a call, within the time limit of the work that it is a part of, or else with its
-        own. If the block raises openai's `APIError`, it is translated into `ModelUnavailable`,
+        """Begin a call. Its time limit is that of the work of which it is a part, or else its own
+        limit. If the block raises openai's `APIError`, it is translated into `ModelUnavailable`,
         `ModelOutputInvalid` or `ModelFailed`.
         """
         client = self._client_for(self._known_key())

@@ -117,8 +117,8 @@ def forgotten(
 
 @contextmanager
 def no_static_fact(service: Service, call: Call, memory_id: str) -> Iterator[None]:
-    """Raise `ReadOnlyBlock` if a memory was not found because the id is that of a static fact. A
-    context shows ids of both.
+    """Raise `ReadOnlyBlock` if a memory was not found because the id belongs to a static fact.
+    Contexts show the ids of memories and of static facts.
     """
     try:
         yield

@@ -35,7 +35,7 @@ OPINIONS = "opinions"
 _APART = frozenset({"id", "version", "index_state", OPINIONS})
 """The fields of a record that are not in its body. They are stored in the key, as the guard of
 updates, and as an attribute that the stream filters by. Release 0.1.0 refuses a body with a field
-that it does not know, and ignores an unknown attribute. So a newer field is an attribute too.
+that it does not know, and ignores an unknown attribute. Therefore newer fields are attributes too.
 """
 _DEFAULTS = {
     field.name: None if field.default is MISSING else field.default for field in fields(Record)

@@ -21,7 +21,7 @@ REMEMBERED_SECONDS = 5.0  # how long a reader relies on the last answer
 @dataclass(frozen=True, slots=True)
 class Generation:
     """One index of the family. The partition key of each item begins with the number of the
-    generation. So a filled generation can be read at once.
+    generation, so that searches can change to a filled generation at once.
     """
 
     number: int

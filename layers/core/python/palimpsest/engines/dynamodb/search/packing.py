@@ -282,7 +282,7 @@ def matches(
     groups: Sequence[TermGroup], having: Mapping[str, Sequence[tuple[int, int]]], every: Columns
 ) -> Iterator[Matches]:
     """Yield the matches of each group of terms. `having` has, for each stored term, the documents
-    that contain the term, each with the number of times.
+    that contain the term, each with the number of times that it contains the term.
     """
     words, parts = _Lengths(every, "words"), _Lengths(every, "parts")
     for group in groups:

@@ -4,7 +4,8 @@ items; all earlier documents are packed in a segment.
 A partition holds four kinds of items. `d#…` is the version of a document. `s#…` is a block of the
 segment, which never changes. `t#…` is an item of the tail, which has the changes since the segment
 was written. `z` is the catalog, which names the segment. One query reads the tail and then the
-catalog. So while the tail is being packed, a reader may see a document twice, but never misses one.
+catalog. While the tail is being packed, a reader may therefore see a document twice, but it never
+misses a document.
 """
 
 from __future__ import annotations
