@@ -155,13 +155,13 @@ class Monitoring(Construct):
             half,
             above=SLOW_MS,
             periods=3,
-            description="Every second request is slow. Calls that wait for a job are rarer.",
+            description="Half of the requests are slow. Only few calls wait for a job on purpose.",
         )
         self._alarm(
             "ClientErrors",
             refused,
             above=REFUSED,
-            description="Very many calls are refused: each of them costs money.",
+            description="Very many calls are refused, and each of them costs money.",
         )
         self._row(
             ("Requests", [api.metric_count(), refused, failed]),

@@ -136,7 +136,9 @@ def advanced(steps: Steps[Any], sent: Sent | None) -> Send | Pause:
     except MISREAD as error:
         if sent is None:
             raise
-        raise NotTheService(sent.address, "its answer has another shape") from error
+        raise NotTheService(
+            sent.address, "its answer has another form than the service's answers"
+        ) from error
 
 
 def call(

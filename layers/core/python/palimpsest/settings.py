@@ -121,7 +121,8 @@ class SearchSettings(EmbeddingSettings):
     def _no_file_in_the_cloud(cls, value: str, info: ValidationInfo) -> str:
         if value.startswith("file:") and info.data.get("stage") != "local":
             raise ValueError(
-                "the index can be a file in the stage local only: functions on AWS share none"
+                "the index can be a file only in the stage local, because functions on AWS "
+                "share no file"
             )
         return value
 

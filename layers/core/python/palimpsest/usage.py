@@ -173,7 +173,7 @@ class ReadUsage:
         if begin < today - timedelta(days=KEPT_DAYS):
             error = FieldError("from", f"counts are kept for {KEPT_DAYS} days")
             raise Unprocessable(
-                "Counts of that time are not kept any more.", code="invalid_period", errors=(error,)
+                "Counts of that time are no longer kept.", code="invalid_period", errors=(error,)
             )
         return begin.isoformat(), end.isoformat()
 

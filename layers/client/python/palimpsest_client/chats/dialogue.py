@@ -49,7 +49,7 @@ def chats_of(
     labels = _labels(lines, speakers)
     if not labels:
         raise ValueError(
-            f"{name} names no speakers, as `Sarah: Hello` does. Name them with --speaker."
+            f"{name} names no speakers (as in `Sarah: Hello`). Name them with --speaker."
         )
     order = order_of((line.stamp for line in lines if line.stamp), dates, name)
     messages = list(_messages(lines, labels, speakers, order))

@@ -46,7 +46,7 @@ def order_of(stamps: Iterable[re.Match[str]], wanted: DayOrder | None, place: st
     if second > NOON:
         return "month-first"
     raise AmbiguousDays(
-        f"{place}: {doubtful!r} can be read in two ways. Say --dates day-first or --dates "
+        f"{place}: {doubtful!r} can be read in two ways. Give --dates day-first or --dates "
         "month-first."
     )
 

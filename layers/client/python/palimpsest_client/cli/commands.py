@@ -104,10 +104,11 @@ def login(
 def chat(
     user: User,
     session: Annotated[
-        str | None, typer.Option("--session", "-s", help="Id of the session; else the user's own.")
+        str | None,
+        typer.Option("--session", "-s", help="Id of the session. Default: the user's own session."),
     ] = None,
     model: Annotated[
-        str, typer.Option(help="Answers, by OPENAI_API_KEY and OPENAI_BASE_URL.")
+        str, typer.Option(help="The model that answers, at OPENAI_BASE_URL with OPENAI_API_KEY.")
     ] = "gpt-4.1-nano",
     json_: AsJson = False,
 ) -> None:
@@ -187,7 +188,7 @@ def context(
     session: SessionId,
     message: Annotated[str | None, typer.Argument(help="The user's next message.")] = None,
     max_tokens: Annotated[
-        int | None, typer.Option(help="Another budget than the session's.")
+        int | None, typer.Option(help="A budget in tokens. Default: the session's.")
     ] = None,
     explain: Annotated[
         bool, typer.Option(help="Show the reason for each part, and the parts left out.")
@@ -229,7 +230,9 @@ def recall(
     query: str,
     user: User,
     k: Annotated[int, typer.Option(help="The most memories.")] = 5,
-    answer: Annotated[bool, typer.Option(help="Answer from them, too.")] = False,
+    answer: Annotated[
+        bool, typer.Option(help="Also answer the question from the memories.")
+    ] = False,
     as_of: Annotated[
         str | None, typer.Option(help="Show the memories of that time (RFC 3339).")
     ] = None,
@@ -270,7 +273,7 @@ def memories(
     user: User,
     types: Annotated[list[str] | None, typer.Option("--type", help="Of these types.")] = None,
     subject: str | None = None,
-    topic: Annotated[str | None, typer.Option(help="Of this topic alone.")] = None,
+    topic: Annotated[str | None, typer.Option(help="Only memories of this topic.")] = None,
     superseded: Annotated[
         bool, typer.Option(help="Show replaced memories instead of current ones.")
     ] = False,
@@ -317,7 +320,7 @@ def forget(
     types: Annotated[list[str] | None, typer.Option("--type", help="Of these types.")] = None,
     subject: str | None = None,
     topic: Annotated[str | None, typer.Option(help="Of this topic.")] = None,
-    session: Annotated[str | None, typer.Option(help="That come from this session.")] = None,
+    session: Annotated[str | None, typer.Option(help="Only memories from this session.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list them.")] = False,
     json_: AsJson = False,
 ) -> None:
@@ -362,7 +365,9 @@ app.command(name="import")(files.import_)
 @app.command()
 def name(
     user: User,
-    name: Annotated[str | None, typer.Argument(help="The user's name; else show it.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="The user's new name. Default: show the name.")
+    ] = None,
     aliases: Annotated[
         list[str] | None, typer.Option("--alias", help="Another name of the user, such as a nick.")
     ] = None,
@@ -382,9 +387,9 @@ def name(
 def usage(
     by: Annotated[str, typer.Option(help="day, user or tenant.")] = "day",
     from_: Annotated[
-        str | None, typer.Option("--from", help="First day; else of this month.")
+        str | None, typer.Option("--from", help="First day. Default: the first day of this month.")
     ] = None,
-    to: Annotated[str | None, typer.Option(help="Last day; else today.")] = None,
+    to: Annotated[str | None, typer.Option(help="Last day. Default: today.")] = None,
     user: AnyUser = None,
     json_: AsJson = False,
 ) -> None:
@@ -404,9 +409,12 @@ def usage(
 def jobs(
     user: AnyUser = None,
     failed: Annotated[
-        bool, typer.Option("--failed", help="Only failed jobs; without --user, those of all users.")
+        bool,
+        typer.Option(
+            "--failed", help="Only failed jobs. Without --user: the failed jobs of all users."
+        ),
     ] = False,
-    retry: Annotated[bool, typer.Option(help="Have them done again.")] = False,
+    retry: Annotated[bool, typer.Option(help="Try the failed jobs again.")] = False,
     calls: Annotated[
         str | None, typer.Option(help="Show the prompts and answers of this job's model calls.")
     ] = None,

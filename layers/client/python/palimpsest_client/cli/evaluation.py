@@ -68,11 +68,16 @@ class Outcome:
 
 def eval_(
     file: Annotated[
-        Path, typer.Argument(exists=True, dir_okay=False, help="JSON Lines: a question a line.")
+        Path,
+        typer.Argument(
+            exists=True, dir_okay=False, help="JSON Lines, with one question in each line."
+        ),
     ],
     user: Annotated[
         str | None,
-        typer.Option("--user", "-u", envvar="PALIMPSEST_USER", help="Of lines that name none."),
+        typer.Option(
+            "--user", "-u", envvar="PALIMPSEST_USER", help="The user for lines that name no user."
+        ),
     ] = None,
     output: Annotated[
         Path | None, typer.Option(help="Write the report to this file, as Markdown.")

@@ -29,7 +29,9 @@ def ingest(
         typer.Argument(exists=True, dir_okay=False, help="JSON Lines or JSON, with conversations."),
     ],
     user: User,
-    session: Annotated[str | None, typer.Option(help="Of messages that name none.")] = None,
+    session: Annotated[
+        str | None, typer.Option(help="The session for messages that name no session.")
+    ] = None,
     json_: AsJson = False,
 ) -> None:
     """Store conversations from a file, and wait until memories are extracted."""
@@ -95,7 +97,10 @@ def import_(
         list[str] | None, typer.Option("--me", help="A name of the user in the conversations.")
     ] = None,
     speakers: Annotated[
-        list[str] | None, typer.Option("--speaker", help="A name in the text, else found.")
+        list[str] | None,
+        typer.Option(
+            "--speaker", help="A speaker's name in the text. Default: names that are found."
+        ),
     ] = None,
     dates: Annotated[
         DayOrder | None, typer.Option(help="How the text writes days such as 05/01/2024.")

@@ -20,7 +20,9 @@ LOCAL = "local"
 
 
 def up(
-    port: Annotated[int | None, typer.Option(help="Else that of the last start, or 4566.")] = None,
+    port: Annotated[
+        int | None, typer.Option(help="The port. Default: that of the last start, or 4566.")
+    ] = None,
     search: Annotated[str, typer.Option(help="embedded, dynamodb, opensearch or none.")] = "",
 ) -> None:
     """Start the whole service on this machine. Only Python is needed. Later commands find it."""

@@ -9,7 +9,7 @@ import typer
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 User = Annotated[str, typer.Option("--user", "-u", envvar="PALIMPSEST_USER", help="The user's id.")]
 AnyUser = Annotated[
-    str | None, typer.Option("--user", "-u", envvar="PALIMPSEST_USER", help="Of this user alone.")
+    str | None, typer.Option("--user", "-u", envvar="PALIMPSEST_USER", help="Only of this user.")
 ]
 Most = Annotated[int, typer.Option("--limit", "-n", min=1, help="The most rows.")]
 SessionId = Annotated[str, typer.Argument(help="Id of the session.")]

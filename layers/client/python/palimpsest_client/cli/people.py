@@ -26,7 +26,9 @@ def users(limit: Most = 50, json_: AsJson = False) -> None:
 
 def prefer(
     user: User,
-    key: Annotated[str | None, typer.Argument(help="The preference; else list all.")] = None,
+    key: Annotated[
+        str | None, typer.Argument(help="The key of a preference. Default: list all.")
+    ] = None,
     value: Annotated[str | None, typer.Argument(help="Its value, as JSON or as a text.")] = None,
     json_: AsJson = False,
 ) -> None:

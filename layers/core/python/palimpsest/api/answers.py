@@ -32,7 +32,8 @@ Speaker = Annotated[
 Occurs = Annotated[
     str | None,
     Field(
-        description="Day or time of the event or fact, in ISO 8601; for a longer time its first day"
+        description="Day or time of the event or fact, in ISO 8601. For a week, month or year: its "
+        "first day"
     ),
 ]
 Due = Annotated[str | None, Field(description="Day or time by which it must be done, in ISO 8601")]
@@ -40,12 +41,16 @@ Due = Annotated[str | None, Field(description="Day or time by which it must be d
 
 RestsOnChanged = Annotated[
     bool,
-    Field(description="A memory that it rests on was superseded, has ended or was deleted since"),
+    Field(
+        description="True if a memory that it rests on was superseded, has ended or was deleted "
+        "since"
+    ),
 ]
 
 
 HasEnded = Annotated[
-    bool, Field(description="The user said that it holds no longer: it ended at `valid_to`")
+    bool,
+    Field(description="True if the user said that it is no longer true; it ended at `valid_to`"),
 ]
 
 

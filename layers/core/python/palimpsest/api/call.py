@@ -117,7 +117,7 @@ def place_to_query(calls: KeyedCalls, scope: Scope, *, clock: Clock) -> KeyedCal
     place = _place(calls, scope, "querying", most=QUERIES_AT_ONCE, lasts=LONGEST, clock=clock)
     if place is None:
         raise LimitReached(
-            f"{QUERIES_AT_ONCE} queries of the tenant are running: try again when one has ended.",
+            f"{QUERIES_AT_ONCE} queries of the tenant are running. Try again when one ends.",
             code="too_many_queries",
             limit="queries_at_once",
             most=QUERIES_AT_ONCE,

@@ -24,7 +24,7 @@ NextCursor = Annotated[str | None, Field(description="Where the next page begins
 Limit = Annotated[
     int,
     Query(
-        ge=1, le=100, description="The most items on a page; a page of large items may hold less"
+        ge=1, le=100, description="The most items on a page; a page of large items may hold fewer"
     ),
 ]
 Cursor = Annotated[
@@ -153,5 +153,7 @@ def _mark(listed: tuple[object, ...]) -> str:
 
 
 def _refused() -> BadRequest:
-    errors = (FieldError("cursor", "not one of this list"),)
-    return BadRequest("The cursor is not one of this list.", code="invalid_cursor", errors=errors)
+    errors = (FieldError("cursor", "does not belong to this list"),)
+    return BadRequest(
+        "The cursor does not belong to this list.", code="invalid_cursor", errors=errors
+    )

@@ -93,7 +93,11 @@ class Limit(TypedDict):
     name: str
     most: int
     retry_after: Annotated[
-        int | None, Field(description="null: once something is removed, or the limit is raised")
+        int | None,
+        Field(
+            description="null: the call works only after something is removed or the limit is "
+            "raised"
+        ),
     ]
 
 

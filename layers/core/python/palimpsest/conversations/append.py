@@ -264,7 +264,7 @@ class Append:
         """Create the session together with its first messages."""
         if request.user is None:
             raise NotFound(
-                "There is no such session: name a user_id to begin it.", code="session_not_found"
+                "There is no such session. Give a user_id to begin it.", code="session_not_found"
             )
         self._check_place(request, None)
         beginning = self.begin_session(

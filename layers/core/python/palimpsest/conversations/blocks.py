@@ -46,8 +46,8 @@ BlockName = Annotated[
     str,
     Field(
         pattern=r"^[A-Za-z_][A-Za-z0-9_.-]{0,63}$",
-        description="The tag around its text, shown by `explain` too. Default: its type, with the "
-        "tag `<type>_memory`",
+        description="The name of the block, which is the tag around its text and which `explain` "
+        "shows. Default: its type, with the tag `<type>_memory`",
     ),
     AfterValidator(_not_reserved),
 ]

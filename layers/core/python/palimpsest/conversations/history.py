@@ -49,7 +49,7 @@ def no_message(field: str) -> NotFound:
 
 
 def moved_on(*errors: FieldError) -> Conflict:
-    return Conflict("Other messages came first.", code=MOVED_ON, errors=errors)
+    return Conflict("Other messages were stored first.", code=MOVED_ON, errors=errors)
 
 
 def check_last(sessions: Sessions, scope: SessionScope, head: Head | None, if_last: int) -> None:

@@ -18,7 +18,7 @@ Kept = Annotated[
     str | None,
     Field(
         pattern=r"^([1-9]\d{0,3}d|[1-9]\d?y|permanent)$",
-        description="Days or years (365 days), or permanent; left out: by the days that hold "
+        description="Days or years (of 365 days), or permanent; default: the days that apply "
         "without it",
     ),
 ]

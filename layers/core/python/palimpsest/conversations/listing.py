@@ -168,7 +168,7 @@ class ListJobs:
                 return (), None
             user = head.user
         if user is None and state != "failed":
-            error = FieldError("user_id", "is required, or session_id, or state=failed")
+            error = FieldError("user_id", "is required, unless session_id or state=failed is given")
             raise Unprocessable(
                 "Name a user or a session, or ask for failed jobs.", errors=(error,)
             )

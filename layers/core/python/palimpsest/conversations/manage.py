@@ -179,7 +179,7 @@ class ManageSessions:
             is_new = opened.head is None or opened.head.is_gone(seconds(now))
             if is_new and user is None:
                 raise NotFound(
-                    "There is no such session: name a user_id to begin it.",
+                    "There is no such session. Give a user_id to begin it.",
                     code="session_not_found",
                 )
             if is_new and user is not None:

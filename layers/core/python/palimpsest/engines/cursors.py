@@ -75,4 +75,4 @@ def record_cursor(scope: UserScope) -> ListCursor:
 
 
 def _refused() -> BadRequest:
-    return BadRequest("The cursor is not one of this list.", code="invalid_cursor")
+    return BadRequest("The cursor does not belong to this list.", code="invalid_cursor")

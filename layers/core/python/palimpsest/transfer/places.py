@@ -73,12 +73,12 @@ class Before:
 
     def _session_of(self, line: PartLine) -> SessionLines:
         if self.session is None or line.session_id != self.session_id:
-            raise Unprocessable("it belongs to nothing before it")
+            raise Unprocessable("it does not belong to a line before it")
         return self.session
 
     def _after_vector(self, line: VectorLine) -> Before:
         vector = line.held
-        require(line.namespace == self.namespace, "it belongs to nothing before it")
+        require(line.namespace == self.namespace, "it does not belong to a line before it")
         require(vector.id > self.vector, "vectors must be in the order of their ids, each once")
         is_like = len(vector.values) == self.dimension
         require(is_like, "its dimension differs from that of its namespace")

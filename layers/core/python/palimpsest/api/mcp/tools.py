@@ -52,16 +52,16 @@ class ListArguments(Closed):
     ] = None
     limit: Annotated[int, Field(ge=1, le=100, description="The most memories")] = 20
     cursor: Annotated[
-        str | None, Field(max_length=2_000, description="next_cursor of the list before")
+        str | None, Field(max_length=2_000, description="next_cursor of the page before")
     ] = None
 
 
 class FeedbackArguments(feedback.FeedbackBody):
-    recall_id: Annotated[Id, Field(description="The recall, as recall names it")]
+    recall_id: Annotated[Id, Field(description="Id of the recall, as recall returns it")]
 
 
 class HistoryArguments(Closed):
-    memory_id: Annotated[Id, Field(description="Id of the memory, as recall gives it")]
+    memory_id: Annotated[Id, Field(description="Id of the memory, as recall returns it")]
 
 
 class ForgetArguments(Closed):

@@ -151,7 +151,7 @@ class FunctionOfCall(BaseModel):
     model_config = ConfigDict(extra="allow", strict=True, defer_build=True)
 
     name: Name
-    arguments: Annotated[str, Field(description="JSON, as text: as the model wrote it")]
+    arguments: Annotated[str, Field(description="JSON as text, as the model wrote it")]
 
 
 class CustomOfCall(BaseModel):
@@ -196,8 +196,8 @@ class _Message(BaseModel):
     off_record: Annotated[
         bool | None,
         Field(
-            description="Nothing is remembered of it, and only its own session ever sees it. Of a "
-            "user's message, the answers to it are off the record too"
+            description="Nothing of it is remembered, and only its own session sees it. If it is "
+            "a user's message, the answers to it are off the record too"
         ),
     ] = None
 
@@ -244,7 +244,9 @@ class ItemMessage(_Message):
     """
 
     role: Literal["item"]
-    item: Annotated[dict[str, Any], Field(min_length=1, description="As the other API has it")]
+    item: Annotated[
+        dict[str, Any], Field(min_length=1, description="The item in the form of the other API")
+    ]
 
 
 class ToolMessage(_Message):

@@ -40,7 +40,7 @@ ShownCompaction = TypedDict(
         "from": int,
         "to": int,
         "summary": Annotated[
-            str | None, Field(description="null where the strategy drops without a summary")
+            str | None, Field(description="null if the strategy drops messages without a summary")
         ],
         "method": Annotated[
             str, Field(description="model, extractive, trim, delete, fifo or empty")
@@ -59,8 +59,8 @@ class PruneRequest(Closed):
         Literal["fifo", "summarize", "semantic"],
         Field(
             description="fifo drops the oldest turns; summarize replaces them by a summary; "
-            "semantic keeps the turns that fit the `message`, or the user's newest "
-            "message, best"
+            "semantic keeps the turns that are most similar to `message`, or else to the user's "
+            "newest message"
         ),
     ]
     max_tokens: MaxTokens | None = None

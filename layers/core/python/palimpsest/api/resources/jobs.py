@@ -45,7 +45,7 @@ class Ledger(TypedDict):
     parked: int
     reasons: Annotated[Mapping[str, int], Field(description="Why messages were skipped")]
     dropped: Annotated[
-        Mapping[str, int], Field(description="Findings that did not hold, by reason")
+        Mapping[str, int], Field(description="Findings that were rejected, by reason")
     ]
 
 
@@ -60,7 +60,7 @@ class ListedJob(TypedDict):
     job_id: str
     kind: TenantJobKind
     state: JobState
-    user_id: Annotated[str | None, Field(description="The user whose memory it is about")]
+    user_id: Annotated[str | None, Field(description="The user on whose data it works")]
     session_id: str | None
     range: SequenceRange | None
     attempt: int
@@ -159,7 +159,8 @@ def list_jobs(
     user_id: Annotated[
         str | None,
         Query(
-            description="Of this user. Without a user and a session: failed jobs",
+            description="Only jobs of this user. Without a user and a session, only failed jobs "
+            "can be listed",
             json_schema_extra=LIKE_AN_ID,
         ),
     ] = None,

@@ -38,7 +38,11 @@ class PreferenceValue(Closed):
 class NewPreferences(Closed):
     preferences: Annotated[
         dict[Id, JsonValue],
-        Field(min_length=1, max_length=MAX_STATEMENTS, description="Values by key; others stay"),
+        Field(
+            min_length=1,
+            max_length=MAX_STATEMENTS,
+            description="Values by key; all other preferences stay",
+        ),
     ]
 
 
@@ -46,7 +50,11 @@ class Preference(TypedDict):
     key: str
     value: Annotated[Any, Field(description="The JSON value as it was set")]
     memory_id: Annotated[
-        str, Field(description="The memory that holds it: its history, and reverting, by this id")
+        str,
+        Field(
+            description="Id of the memory that stores it; by this id its history can be read, and "
+            "an earlier version made current"
+        ),
     ]
     updated_at: Moment
 

@@ -80,7 +80,8 @@ class RecallBody(Closed):
     query: Query
     k: K = DEFAULT_K
     max_tokens: Annotated[
-        int | None, Field(ge=1, le=1_000_000, description="Room for the memories, in tokens")
+        int | None,
+        Field(ge=1, le=1_000_000, description="The most tokens of all returned memories together"),
     ] = None
     filter: AnyFilter | None = None
     as_of: Annotated[
@@ -115,8 +116,8 @@ class RecallBody(Closed):
     rerank: Annotated[
         bool,
         Field(
-            description="Have a model read the first 21 found, for 400 ms of processor time at "
-            "most, and put them in order"
+            description="Let a model read the best 21 candidates, for at most 400 ms of processor "
+            "time, and sort them"
         ),
     ] = True
 
@@ -141,13 +142,13 @@ class SearchBody(Closed):
 
     mode: Annotated[
         Literal["keyword", "vector"],
-        Field(description="By words (BM25) or by meaning (cosine), nothing fused"),
+        Field(description="By words (BM25) or by meaning (cosine); the two are not combined"),
     ]
     k: K = DEFAULT_K
     filter: AnyFilter | None = None
     embedding: Annotated[
         Values | None,
-        Field(description="With mode vector: a vector of your own in place of the query's"),
+        Field(description="With mode vector: your own vector, which replaces the query's"),
     ] = None
     query: Annotated[Query | None, Field(validate_default=True)] = None
 
@@ -204,8 +205,8 @@ class Found(TypedDict):
     outdated_by: Annotated[
         str | None,
         Field(
-            description="If this memory says an earlier value: the memory or message with the "
-            "current value"
+            description="If this memory states an outdated value: the id of the memory or message "
+            "that states the current one"
         ),
     ]
     subject: str | None
@@ -214,7 +215,8 @@ class Found(TypedDict):
     agent_id: str | None
     metadata: Mapping[str, Any]
     data: Annotated[
-        Any, Field(description="JSON of the caller; of a preference its value; null for a message")
+        Any,
+        Field(description="JSON of the caller; for a preference, its value; null for a message"),
     ]
 
 
@@ -231,18 +233,22 @@ class ModelUsage(TypedDict):
 
 class Recalled(FoundMemories):
     answerable: Annotated[
-        float, Field(description="How likely (0..1) the memories answer the question")
+        float, Field(description="How likely it is (0..1) that the memories answer the question")
     ]
     answer: Annotated[
         str | None,
         Field(
-            description="Only if asked for. Empty if nothing answers, or if `answerable` is below "
-            "the tenant's `answer_floor`. Without a model: one sentence, at most 400 characters"
+            description="Only if it was asked for. Empty if no memory answers the question, or if "
+            "`answerable` is below the tenant's `answer_floor`. Without a model: one "
+            "sentence, at most 400 characters"
         ),
     ]
     recall_id: Annotated[
         str,
-        Field(description="Names the recall for feedback; the same question and result have one"),
+        Field(
+            description="Name of the recall, for feedback. The same question with the same result "
+            "has the same name"
+        ),
     ]
     citations: Annotated[
         Sequence[str], Field(description="Ids of the memories that the answer rests on")
@@ -409,8 +415,8 @@ class ToolCallBody(Closed):
     identify: Annotated[
         bool,
         Field(
-            description="Of a search: also return `recall_id` and `memory_ids`, for feedback. They "
-            "are no part of the message that a model is sent"
+            description="For a search: also return `recall_id` and `memory_ids`, for feedback. Do "
+            "not send these two to a model"
         ),
     ] = False
 

@@ -52,7 +52,7 @@ class Receipt(TypedDict):
     ]
     index: Indexed
     usage: Annotated[Nameless, Field(description="Counts of each day, which belong to the tenant")]
-    jobs: Annotated[Expires, Field(description="They hold ids and counts")]
+    jobs: Annotated[Expires, Field(description="They hold only ids and counts")]
     tombstones: Annotated[
         Expires, Field(description="Of sessions: the ids of session and user, no text")
     ]
@@ -67,7 +67,11 @@ class Receipt(TypedDict):
     ]
     backups: Expires
     epoch: Annotated[
-        Stays, Field(description="The user's id and how often it was erased: so late work is known")
+        Stays,
+        Field(
+            description="The user's id, and how often the user was erased, so that late work is "
+            "recognised"
+        ),
     ]
 
 
@@ -78,7 +82,8 @@ class RedactionReceipt(TypedDict):
     summaries: Annotated[
         Reached,
         Field(
-            description="Summaries that may have held it; they lost their text, and are made anew"
+            description="Summaries that may have held it. Their text was removed, and they are "
+            "made anew"
         ),
     ]
     memories: Annotated[

@@ -33,7 +33,8 @@ class Limits(Closed):
         Field(
             ge=1,
             le=1_000_000,
-            description="That exist at a time; another one is 429, an append goes on",
+            description="The most sessions that exist at a time. To begin one more is answered "
+            "429; existing sessions continue",
         ),
     ] = None
     memories: Annotated[
@@ -41,7 +42,8 @@ class Limits(Closed):
         Field(
             ge=1,
             le=1_000_000,
-            description="Of each user at a time; extraction waits, a call is 429",
+            description="The most memories of each user at a time. Beyond it, extraction waits, "
+            "and a call that saves a memory is answered 429",
         ),
     ] = None
     model_cost_usd: Annotated[
@@ -50,16 +52,16 @@ class Limits(Closed):
             ge=0,
             le=1_000_000,
             allow_inf_nan=False,
-            description="Of language models in a month (UTC); over it, summaries and answers do "
-            "without a model,"
-            " and extraction waits",
+            description="The most that calls of language models may cost in a month (UTC). Beyond "
+            "it, summaries and answers are made without a model, and extraction waits",
         ),
     ] = None
 
 
 class NewTenantSettings(Closed):
     memory: Annotated[
-        MemoryFields, Field(description="Fields over the built-in defaults", default_factory=dict)
+        MemoryFields,
+        Field(description="Fields that override the built-in defaults", default_factory=dict),
     ]
     retention_days: Annotated[
         int | None,
@@ -77,14 +79,15 @@ class NewTenantSettings(Closed):
     retention: Annotated[
         Retention,
         Field(
-            description="By kind, over retention_days and memory_days", default_factory=Retention
+            description="By kind; overrides retention_days and memory_days",
+            default_factory=Retention,
         ),
     ]
     models: Annotated[
         list[str] | None,
         Field(
             max_length=100,
-            description="Models of the operator's list that sessions may name; null = all of it",
+            description="Models of the operator's list that sessions may name; null = all of them",
         ),
     ] = None
     secrets: Annotated[
@@ -101,8 +104,8 @@ class NewTenantSettings(Closed):
         Field(
             ge=0,
             le=1,
-            description="A recall that is `answerable` less likely gives an empty `answer`; null = "
-            "the floor that was learned, 0 = always answer",
+            description="If a recall's `answerable` is below this floor, its `answer` is empty; "
+            "null = the learned floor, 0 = always answer",
         ),
     ] = None
 
@@ -119,7 +122,7 @@ class NewTenantSettings(Closed):
     def _says_it_once(self) -> NewTenantSettings:
         if self.retention.conversations is not None and "retention_days" in self.model_fields_set:
             raise ValueError(
-                "retention.conversations and retention_days say the same: give one of them"
+                "retention.conversations and retention_days mean the same. Give only one of them"
             )
         return self
 
@@ -161,7 +164,9 @@ class ShownTenantSettings(TypedDict):
     limits: Annotated[ShownLimits, Field(description="The tenant's limits; null limits nothing")]
     answer_floor: Annotated[
         float | None,
-        Field(description="The least `answerable` of an answer; null = the floor that was learned"),
+        Field(
+            description="The `answerable` below which answers are empty; null = the learned floor"
+        ),
     ]
     keep_model_calls: Annotated[
         bool, Field(description="Whether the model calls of jobs are kept for 7 days")

@@ -46,7 +46,7 @@ class PartStored(TypedDict):
 
 
 UploadId = Annotated[
-    str, Path(description="Name of the upload, of your own", json_schema_extra=LIKE_AN_ID)
+    str, Path(description="A name that you choose for the upload", json_schema_extra=LIKE_AN_ID)
 ]
 
 Part = Annotated[int, Path(ge=0, le=MOST_PARTS - 1, description="Place of the part, from 0")]

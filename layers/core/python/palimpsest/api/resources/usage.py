@@ -42,7 +42,9 @@ COUNTED = (
 
 class Used(TypedDict):
     day: Day | None
-    user_id: Annotated[str | None, Field(description="null by user: for users who were erased")]
+    user_id: Annotated[
+        str | None, Field(description="null in a list by user: the users who were erased")
+    ]
     messages: Annotated[int, Field(description="Taken in by appends and ingests")]
     message_tokens: int
     bytes: Annotated[
@@ -73,7 +75,9 @@ class Used(TypedDict):
     feedback_useful: Annotated[
         int, Field(description="Memories that callers of recalls called useful")
     ]
-    feedback_wrong: Annotated[int, Field(description="Memories that they called wrong")]
+    feedback_wrong: Annotated[
+        int, Field(description="Memories that callers of recalls called wrong")
+    ]
     feedback_missing: Annotated[int, Field(description="Recalls in which something was missing")]
 
 
@@ -88,9 +92,10 @@ def read_usage(
     call: Call,
     *,
     from_: Annotated[
-        date | None, Query(alias="from", description="First day, in UTC; left out: of this month")
+        date | None,
+        Query(alias="from", description="First day, in UTC; default: the first day of this month"),
     ] = None,
-    to: Annotated[date | None, Query(description="Last day; left out: today")] = None,
+    to: Annotated[date | None, Query(description="Last day; default: today")] = None,
     by: Annotated[By, Query(description="One sum, or one for each user or day")] = "tenant",
     user_id: Annotated[str | None, Query(description="Of this user alone")] = None,
     limit: Limit = DEFAULT_LIMIT,

@@ -54,13 +54,13 @@ class UserNaming(Closed):
         Field(
             max_length=MOST_ALIASES,
             default_factory=list,
-            description="Other names under which messages and transcripts have the user",
+            description="Other names of the user in messages and transcripts",
         ),
     ]
 
 
 UserName = Annotated[
-    str | None, Field(description="As it was set, or else as the user introduced themselves")
+    str | None, Field(description="The name that was set, or else the name that the user stated")
 ]
 
 

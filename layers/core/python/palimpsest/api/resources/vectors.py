@@ -113,7 +113,7 @@ class VectorMatches(TypedDict):
 
 
 class VectorsDeleted(TypedDict):
-    count: Annotated[int, Field(description="How many there were")]
+    count: Annotated[int, Field(description="How many vectors were deleted")]
 
 
 @operation("POST /v1/users/{user_id}/vectors", answers={200: "VectorNamespace"}, refuses=(409,))
@@ -172,7 +172,10 @@ def delete_vectors(
     namespace: NamedInQuery = DEFAULT_NAMESPACE,
     ids: Annotated[
         list[Annotated[str, Field(json_schema_extra=LIKE_AN_ID)]] | None,
-        Query(max_length=AT_ONCE, description="Only these; without ids all of the namespace"),
+        Query(
+            max_length=AT_ONCE,
+            description="Delete only these vectors; by default all of the namespace",
+        ),
     ] = None,
 ) -> VectorsDeleted:
     """Delete vectors.

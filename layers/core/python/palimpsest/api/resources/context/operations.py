@@ -52,7 +52,7 @@ def get_context(
         Query(description="Explain why each part is there, and list the parts that were left out"),
     ] = False,
     at: Annotated[
-        int | None, Query(ge=1, description="The window as it stood after this message")
+        int | None, Query(ge=1, description="Return the window as it was after this message")
     ] = None,
     form: Annotated[ContextFormat, Query(alias="format", description=WHOSE)] = "openai",
     after: Annotated[str | None, Query(max_length=LONGEST_MARK, description=AFTER)] = None,

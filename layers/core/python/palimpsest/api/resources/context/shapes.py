@@ -56,7 +56,7 @@ class ContextOptions(Closed):
         bool, Field(description="Add why each part is there, and the parts that were left out")
     ] = False
     at: Annotated[
-        int | None, Field(ge=1, description="The window as it stood after this message, alone")
+        int | None, Field(ge=1, description="Return only the window, as it was after this message")
     ] = None
     format: Annotated[ContextFormat, Field(description=WHOSE)] = "openai"
     after: Annotated[After | None, Field(description=AFTER)] = None
@@ -67,14 +67,14 @@ class ContextRequest(ContextOptions):
     message: Annotated[
         Given | None,
         Field(
-            description="The user's message about to be sent, as text or message: weighed, not "
-            "stored"
+            description="The user's message about to be sent, as a text or a message. Its tokens "
+            "are counted, but it is not stored"
         ),
     ] = None
 
 
 WhyNoRoom = Annotated[
-    WhyNot | None, Field(description="Why no room was made; null if it was, or is being made")
+    WhyNot | None, Field(description="Why no room was made; null if room was made or is being made")
 ]
 
 
@@ -162,7 +162,7 @@ class ShownMessage(ShownMemory):
 
 class Context(TypedDict):
     messages: Annotated[
-        Sequence[Mapping[str, Any]], Field(description="Ready to send, as `format` has them")
+        Sequence[Mapping[str, Any]], Field(description="Ready to send, in the form of `format`")
     ]
     system: NotRequired[
         Annotated[
@@ -182,7 +182,7 @@ class Context(TypedDict):
     tokens: ContextTokens
     omitted: Annotated[
         SequenceRange | None,
-        Field(description="Stored messages that are neither here nor in a summary here"),
+        Field(description="Stored messages that neither this context nor its summary covers"),
     ]
     compaction: CompactionState
     why_not: NotRequired[
@@ -200,7 +200,11 @@ class Context(TypedDict):
         list[ShownMessage], Field(description="Past messages that are similar to the given one")
     ]
     memory_prompt: Annotated[
-        str, Field(description="All three as the model gets them, escaped; empty if there are none")
+        str,
+        Field(
+            description="The text of all three, escaped, as the model gets it; empty if there is "
+            "none"
+        ),
     ]
     tools: NotRequired[
         Annotated[

@@ -140,15 +140,16 @@ def list_neighbors(
     *,
     user_id: UserId,
     entity_id: EntityId,
-    depth: Annotated[int, Query(ge=1, le=4, description="How many steps to go")] = 1,
+    depth: Annotated[int, Query(ge=1, le=4, description="The largest number of steps from it")] = 1,
     direction: Annotated[
-        Direction, Query(description="Which relationships to follow: from it, to it")
+        Direction, Query(description="Which relationships to follow: those from it, or those to it")
     ] = "both",
     types: Annotated[
         list[str] | None, Query(description="Only relationships of these types")
     ] = None,
     limit: Annotated[
-        int, Query(ge=1, le=500, description="The most entities; the nearest come first")
+        int,
+        Query(ge=1, le=500, description="The largest number of entities; the nearest come first"),
     ] = 100,
 ) -> Neighbors:
     """List the surroundings of an entity.

@@ -78,7 +78,10 @@ EndOfRelationship = Annotated[Id, Field(description="Id of an entity, or the use
 class _Given(Closed):
     id: Annotated[
         Id | None,
-        Field(description="Default: made from the content, so that equal ones are stored once"),
+        Field(
+            description="Default: an id that is made from the content, so that equal things are "
+            "stored once"
+        ),
     ] = None
     properties: Annotated[Properties, Field(default_factory=dict)]
     valid_from: Annotated[
@@ -122,8 +125,8 @@ class NewRelationship(_Given):
     single: Annotated[
         bool,
         Field(
-            description="Whether there is one of its type at most from that entity: a newer one "
-            "replaces it"
+            description="Whether `from` has at most one relationship of this type; a newer one "
+            "then replaces it"
         ),
     ] = False
 
@@ -148,11 +151,12 @@ class _Change(Change):
     properties: Annotated[
         Properties | None,
         Field(
-            description="Given properties change, a null removes a property, and all others stay"
+            description="The given properties change; a null removes a property; all other "
+            "properties stay"
         ),
     ] = None
     valid_to: Annotated[
-        Timestamp | None, Field(description="When it ended; null: it still holds")
+        Timestamp | None, Field(description="When it ended; null: it is still true")
     ] = None
 
     def read(self) -> dict[str, Any]:
@@ -197,7 +201,7 @@ class GraphQuery(Closed):
     ]
     parameters: Annotated[
         dict[str, JsonValue],
-        Field(max_length=64, default_factory=dict, description="Values of the names behind `$`"),
+        Field(max_length=64, default_factory=dict, description="Values for the names after `$`"),
     ]
     around: Annotated[
         PartOfGraph | None, Field(description="Query this part of the graph; default: all of it")
@@ -207,18 +211,24 @@ class GraphQuery(Closed):
 class GraphRows(TypedDict):
     columns: Sequence[str]
     rows: Annotated[Sequence[Sequence[Any]], Field(description="A node is `{_label, id, name, …}`")]
-    is_whole: Annotated[bool, Field(description="False: rows beyond 1,000, or 2 MB, were left out")]
+    is_whole: Annotated[
+        bool, Field(description="False: rows beyond 1,000 rows or 2 MB were left out")
+    ]
 
 
 class _Shown(TypedDict):
     id: str
     type: str
     properties: Mapping[str, Any]
-    valid_from: Annotated[Moment | None, Field(description="When it began to hold")]
-    valid_to: Annotated[Moment | None, Field(description="When it ended; null: it holds")]
+    valid_from: Annotated[Moment | None, Field(description="When it began to be true")]
+    valid_to: Annotated[Moment | None, Field(description="When it ended; null: it is still true")]
     source: Provenance
     memory_id: Annotated[
-        str, Field(description="The memory that holds it: its history, and reverting, by this id")
+        str,
+        Field(
+            description="Id of the memory that stores it; by this id its history can be read, and "
+            "an earlier version made current"
+        ),
     ]
     method: Annotated[str, Field(description="given, model or pattern")]
     outcome: NotRequired[Literal["created", "updated", "unchanged"]]
@@ -252,16 +262,19 @@ class GraphRelationshipPage(GraphRelationships):
 
 
 class Neighbor(GraphEntity):
-    depth: Annotated[int, Field(description="Steps from the entity that was asked for")]
+    depth: Annotated[int, Field(description="Number of steps from the requested entity")]
 
 
 class Neighbors(TypedDict):
     entities: list[Neighbor]
     relationships: Annotated[
-        list[GraphRelationship], Field(description="The relationships that lead there")
+        list[GraphRelationship], Field(description="The relationships that lead to these entities")
     ]
     is_whole: Annotated[
-        bool, Field(description="False: there are more than `limit`; the nearest are here")
+        bool,
+        Field(
+            description="False: there are more than `limit` entities, and only the nearest are here"
+        ),
     ]
 
 

@@ -56,7 +56,7 @@ MemoryId = Annotated[str, Path(description="Id of the memory", json_schema_extra
 
 Sources = Annotated[
     Literal["hide", "redact"],
-    Query(description="Hide the words that it rested on, or redact them in their messages"),
+    Query(description="Hide the words from which it was made, or redact them in their messages"),
 ]
 
 Types = Annotated[list[ListedType] | None, Query(description="Only these types")]

@@ -139,8 +139,8 @@ class NewMemory(Closed):
     valid_from: Annotated[
         ValidFrom | None,
         Field(
-            description="When it began to hold, not later than now. With it, an event saved twice "
-            "is one event"
+            description="When it began to be true, not later than now. If it is given, an event "
+            "that is saved twice is one event"
         ),
     ] = None
     occurs_at: Annotated[
@@ -154,8 +154,8 @@ class NewMemory(Closed):
         Field(
             max_length=MOST_GROUNDS,
             default_factory=list,
-            description="Memories without which it may not be so; `rests_on_changed` tells "
-            "once one of them is superseded, has ended or is deleted",
+            description="Memories that it rests on: it may no longer be true once one of them is "
+            "superseded, has ended or is deleted; `rests_on_changed` is then true",
         ),
     ]
     expires_at: Annotated[
@@ -168,7 +168,10 @@ class NewMemory(Closed):
     data: JsonValue = None
     embedding: Annotated[
         Values | None,
-        Field(description="A vector of your own in place of the model's, of the index's dimension"),
+        Field(
+            description="Your own vector, which replaces the model's; it must have the dimension "
+            "of the index"
+        ),
     ] = None
 
     @field_validator("topic_key")
@@ -208,7 +211,10 @@ class MemoryChange(Change):
     rests_on: Annotated[list[Id] | None, Field(max_length=MOST_GROUNDS)] = None
     metadata: Annotated[Metadata | None, Field(description="Replaced as a whole")] = None
     data: Annotated[
-        JsonValue, Field(description="Replaced as a whole by any JSON value; null takes it away")
+        JsonValue,
+        Field(
+            description="Any JSON value, which replaces the old value as a whole; null removes it"
+        ),
     ] = None
 
 
@@ -217,23 +223,24 @@ class IngestRequest(Closed):
     store: Annotated[
         bool,
         Field(
-            description="False: the history stays yours, and ids and digests of its messages are "
-            "stored alone"
+            description="False: you keep the history, and only ids and digests of its messages "
+            "are stored"
         ),
     ] = True
     session_id: Annotated[
         Id | None,
         Field(
             validate_default=True,
-            description="Where it is stored; without it, its beginning decides",
+            description="The session in which it is stored; by default the beginning of the "
+            "transcript determines the session",
         ),
     ] = None
     after: Annotated[
         int | None,
         Field(
             ge=1,
-            description="The number of the message of `session_id` that these follow: `last_seq` "
-            "of the part before",
+            description="The number of the message in `session_id` that comes before these "
+            "messages: `last_seq` of the part before",
         ),
     ] = None
     agent_id: Id | None = None
@@ -258,7 +265,9 @@ class ForgetRequest(Closed):
     filter: Annotated[
         Filter, Field(description="At least one limit; to forget everything, delete the user")
     ]
-    dry_run: Annotated[bool, Field(description="Only answer which would be forgotten")] = False
+    dry_run: Annotated[bool, Field(description="Only return which memories would be forgotten")] = (
+        False
+    )
     wait: WaitSeconds = 0
 
     @field_validator("filter")
@@ -336,18 +345,16 @@ class Memory(TypedDict):
     importance: float
     confidence: float
     status: Literal["current", "superseded"]
-    version: Annotated[int, Field(description="Place in the chain of its topic, from 1")]
+    version: Annotated[int, Field(description="Number of this version of its topic, from 1")]
     valid_from: Moment
     valid_to: Annotated[
         Moment | None,
-        Field(description="When it ended, or the next version began to hold or was deleted"),
+        Field(description="When it ended, or when the next version began or was deleted"),
     ]
     ended: HasEnded
     occurs_at: Occurs
     due_at: Due
-    rests_on: Annotated[
-        Sequence[str], Field(description="Ids of the memories without which it may not be so")
-    ]
+    rests_on: Annotated[Sequence[str], Field(description="Ids of the memories that it rests on")]
     rests_on_changed: RestsOnChanged
     created_at: Moment
     supersedes: Annotated[str | None, Field(description="Id of the version before")]
@@ -355,18 +362,21 @@ class Memory(TypedDict):
     source: Provenance
     sources: Annotated[
         list[Provenance],
-        Field(description="Each time that it was said, at most the last 20 times, oldest first"),
+        Field(description="The sources of the last 20 times that it was said, oldest first"),
     ]
     agent_id: str | None
     metadata: Mapping[str, Any]
-    data: Annotated[Any, Field(description="JSON of the caller; of a preference its value")]
+    data: Annotated[Any, Field(description="JSON of the caller; for a preference, its value")]
     method: Annotated[str, Field(description="given, model or pattern")]
     expires_at: Moment | None
     access_count: Annotated[int, Field(description="How often recall returned it")]
     last_accessed_at: Moment | None
     decay: Annotated[
         float,
-        Field(description="How fresh recall takes it to be now: 1 when said or used, then falling"),
+        Field(
+            description="How fresh it is for recall now: 1 right after it was said or used, then "
+            "falling"
+        ),
     ]
 
 

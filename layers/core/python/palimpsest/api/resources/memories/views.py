@@ -125,7 +125,7 @@ def no_static_fact(service: Service, call: Call, memory_id: str) -> Iterator[Non
     except NotFound as error:
         if any(fact.id == memory_id for fact in service.facts.listed(call.caller.tenant)):
             raise ReadOnlyBlock(
-                "This id is a static fact's. It can be changed with the scope admin, at "
-                "/v1/static-facts."
+                "This is the id of a static fact. Static facts can be changed at "
+                "/v1/static-facts, with the scope admin."
             ) from error
         raise

@@ -72,14 +72,17 @@ class CallUsage(Closed):
 class AppendRequest(Closed):
     user_id: Annotated[
         Id | None,
-        Field(description="The user of the session. Begins the session if it does not exist"),
+        Field(
+            description="The user of the session. If the session does not exist, it is begun for "
+            "this user"
+        ),
     ] = None
     agent_id: Id | None = None
     memory: Annotated[
         MemoryFields | None,
         Field(
-            description="Fields over the tenant's defaults, for a session that this append begins;"
-            " they change none that exists"
+            description="Fields that override the tenant's defaults, if this append begins the "
+            "session; they do not change an existing session"
         ),
     ] = None
     messages: Annotated[
@@ -108,11 +111,12 @@ class Redaction(Closed):
         Field(
             max_length=100_000,
             json_schema_extra=NOT_BLANK,
-            description="The text in place of the old one",
+            description="The text that replaces the old text",
         ),
     ]
     metadata: Annotated[
-        Metadata | None, Field(description="In place of the old ones; without it they stay")
+        Metadata | None,
+        Field(description="Replaces the old metadata; if it is left out, they stay"),
     ] = None
     wait: WaitSeconds = 0
 
@@ -141,10 +145,17 @@ class Appended(TypedDict):
     window: Window
     overflow: Overflow | None
     replayed: Annotated[
-        bool, Field(description="This append had been stored before; this is its first result")
+        bool,
+        Field(
+            description="True if this append was already stored; the answer is then its first "
+            "result"
+        ),
     ]
     context: NotRequired[
-        Annotated[Context | None, Field(description="If asked for; null if it could not be read")]
+        Annotated[
+            Context | None,
+            Field(description="Only if it was asked for; null if it could not be read"),
+        ]
     ]
     degraded: NotRequired[list[str]]
 
@@ -181,14 +192,17 @@ class HistoryMessage(TypedDict):
     ]
     redacted_at: NotRequired[Annotated[Moment, Field(description="When its content was replaced")]]
     off_record: NotRequired[
-        Annotated[bool, Field(description="Only this session sees it; nothing is remembered of it")]
+        Annotated[
+            bool,
+            Field(description="True if only this session sees it, and nothing of it is remembered"),
+        ]
     ]
     hidden: NotRequired[
         Annotated[
             Literal[True],
             Field(
-                description="Only this session sees some of its words, because a memory that "
-                "rested on them was deleted"
+                description="True if only this session sees some of its words, because a memory "
+                "that was made from them was deleted"
             ),
         ]
     ]

@@ -49,7 +49,7 @@ class SessionSetup(Closed):
         System | None, Field(description="System message: text, or a system or developer message")
     ] = None
     memory: Annotated[
-        MemoryFields | None, Field(description="Fields over the tenant's defaults")
+        MemoryFields | None, Field(description="Fields that override the tenant's defaults")
     ] = None
     metadata: Metadata | None = None
     retention_days: Annotated[
@@ -71,7 +71,8 @@ class SessionSetup(Closed):
             and "retention_days" in self.model_fields_set
         ):
             raise ValueError(
-                "memory.retention.conversations and retention_days say the same: give one of them"
+                "memory.retention.conversations and retention_days mean the same. Give only "
+                "one of them"
             )
         return self
 
@@ -146,15 +147,16 @@ class ForgetSessionsRequest(Closed):
     older_than: Annotated[
         Annotated[str, AfterValidator(_age_or_time), Field(json_schema_extra=LIKE_AN_AGE)] | None,
         Field(
-            description="How long ago their last activity was, in days or years of 365 days "
-            "(`30d`, `2y`), or a past "
-            "date or time (RFC 3339) before which it was"
+            description="Only sessions whose last activity was longer ago than this age (`30d`, "
+            "`2y`; a year has 365 days), or before this past date or time (RFC 3339)"
         ),
     ] = None
     keep_memories: Annotated[
         bool, Field(description="Keep every memory that was extracted from them")
     ] = False
-    dry_run: Annotated[bool, Field(description="Only answer which would be deleted")] = False
+    dry_run: Annotated[bool, Field(description="Only return which sessions would be deleted")] = (
+        False
+    )
     wait: WaitSeconds = 0
 
     @model_validator(mode="after")
@@ -199,8 +201,7 @@ class Session(TypedDict):
         Annotated[
             LastExtracted | None,
             Field(
-                description="The last message that memories were extracted from; lists do not say "
-                "it"
+                description="The last message from which memories were extracted; left out in lists"
             ),
         ]
     ]
@@ -261,7 +262,7 @@ class ExtractRequest(Closed):
         Field(
             ge=1,
             le=1_000,
-            description="How many turns are enough; default: the session's own number",
+            description="The least number of waiting turns; default: the session's own number",
         ),
     ] = None
     wait: WaitSeconds = 0

@@ -182,7 +182,7 @@ class Shelf:
                 }
                 return every, _put_together(snapshot, every, postings, terms)
         raise Unavailable(
-            "This index can't search so many documents; try again, or take a larger one."
+            "This index can't search so many documents; try again, or use a larger index."
         )
 
     def _snapshot(self, *, most_pages: int | None) -> Snapshot:
@@ -197,7 +197,7 @@ class Shelf:
             self._table.pages("pk = :pk AND sk BETWEEN :tail AND :catalog", values)
         ):
             if number == most_pages:
-                raise Unavailable("This index can't search so many documents; take a larger one.")
+                raise Unavailable("This index can't search so many documents; use a larger index.")
             for item in page:
                 if item["sk"]["S"] == CATALOG:
                     catalog = _catalog(item)
