@@ -1,5 +1,5 @@
-"""Stores the OpenAI key in a SecureString parameter, which the stack lets functions read
-that call a model.
+"""Stores the OpenAI key in a SecureString parameter. The stack lets only functions that call a
+model read it.
 
     OPENAI_API_KEY=… python -m infra.operate.openai_key [--stack Palimpsest-prod]
     python -m infra.operate.openai_key --delete

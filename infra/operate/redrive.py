@@ -2,9 +2,9 @@
 
 python -m infra.operate.redrive [--stack Palimpsest-prod]
 
-SQS could move dead letters by itself (`StartMessageMoveTask`). But the local AWS has no such call.
-It would also move messages that no queue of this stack can use. This command leaves such messages
-in place and lists them.
+SQS could move dead letters by itself (`StartMessageMoveTask`). But the local AWS has no such call,
+and SQS would also move messages that no queue of this stack can use. This command leaves such
+messages in place and lists them.
 """
 
 import argparse

@@ -107,8 +107,9 @@ def span(
 
 
 def memory(operation: MemoryOperation, *, tenant: str) -> AbstractContextManager[OpenSpan]:
-    """Return a block that does one operation on memories. The memory store of the conventions is
-    the tenant. Note how many memories it concerned with `counted`.
+    """Return a traced block for one operation on memories. OpenTelemetry's conventions name a
+    memory store, which is the tenant here. Note with `counted` how many memories the operation
+    concerned.
     """
     if _PROCESS.tracer is None:
         return NOTHING

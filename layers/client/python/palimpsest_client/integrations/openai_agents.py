@@ -97,8 +97,8 @@ class PalimpsestSession:
         return items + [item for seq in between for item in _items(rows[seq])]
 
     async def add_items(self, items: Sequence[Item]) -> None:
-        """Store items. Up to 50 messages made from them are stored together, all or none. The
-        usage of the model calls before them is counted with them.
+        """Store items. Up to 50 messages made from them are stored together, all or none. The usage
+        of the model calls that came before is counted in the same call.
         """
         for part in parts(messages_of(items), most=MOST_AT_ONCE):
             calls = list(self._used)

@@ -1,6 +1,6 @@
 """Puts memory into two parts of a context. The part that stays the same comes before the
-conversation, so that a prompt cache can serve both. The part that one question needs comes right
-before that question.
+conversation, so that a prompt cache can serve this part and the conversation. The part that one
+question needs comes right before that question.
 """
 
 from __future__ import annotations

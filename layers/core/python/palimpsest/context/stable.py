@@ -109,10 +109,10 @@ def stable_records(
 
 
 def _moment(records: Iterable[Record], *, since: int, most: int) -> int:
-    """Return the moment at which the stable part is written. This is `since`, unless the changes
-    after it take more than `most` tokens; then it is the time of the last change that fits no
-    longer. It depends only on the records and their times, so that it stays until the next such
-    change.
+    """Return the moment whose knowledge the stable part shows. This is `since`, unless the changes
+    after `since` take more than `most` tokens. Then it is the time of the last change that no
+    longer fits. The moment depends only on the records and their times, so it stays the same until
+    the next such change.
     """
     known: dict[str, Record] = {}
     latest: dict[str, Record] = {}

@@ -242,8 +242,8 @@ def with_usage(head: Head, messages: Sequence[Message]) -> Head:
 def evicted(head: Head, *, through: int, tokens: int, messages: int) -> Head:
     """Return the head after its oldest messages have left the window. `through` is the sequence
     number of the last of them, `messages` their number, and `tokens` their weight. A pending
-    overflow is dropped. Older turns that a pruning kept before the window are dropped too. Contexts
-    then begin with the present state of knowledge.
+    overflow is dropped. Older turns that a pruning kept before the window are dropped too. From
+    then on, contexts begin with what is known now.
     """
     return replace(
         without_overflow(head),

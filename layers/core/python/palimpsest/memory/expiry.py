@@ -43,8 +43,8 @@ class Walk:
 
 
 def noting(walk: Walk | None, *, epoch: int, expires_at: int) -> Walk:
-    """Return the walk after a record that expires at `expires_at` was written. If there was no
-    walk, return a new one.
+    """Return the sweep's walk as it must be after a record that expires at `expires_at` was
+    written. If the user had no walk, return a new one.
     """
     if walk is None:
         return Walk(epoch, due_at=expires_at, noted=expires_at)

@@ -220,8 +220,8 @@ class Memories(Protocol):
         """Return the existing records with these ids (at most 100), in the order of the ids."""
 
     def tombstones(self, scope: UserScope, ids: Sequence[str]) -> Mapping[str, Tombstone]:
-        """Return the tombstones of those ids (at most 100) whose record was removed and was not
-        stored again.
+        """Return the tombstones of these ids (at most 100). An id has a tombstone if its record was
+        removed and was not stored again.
         """
 
     def burials(self, scope: UserScope) -> tuple[Burial, ...]:
@@ -233,8 +233,8 @@ class Memories(Protocol):
         """
 
     def topics(self, scope: UserScope, *, prefix: str) -> tuple[Pointer, ...]:
-        """Return the pointers with a current record of all topics whose keys begin with `prefix`,
-        by key.
+        """Return, by key, the pointers of all topics whose keys begin with `prefix` and which have
+        a current record.
         """
 
     def topics_after(

@@ -79,8 +79,8 @@ def grounds_of(
     memories: Memories, scope: UserScope, dependents: Sequence[Dependent], made: Sequence[Record]
 ) -> list[tuple[str, ...]]:
     """Return, for each record of `made`, the ids of the records that it rests on. `dependents` has
-    the topics of each record of `made`. A topic is represented by the record of `made` whose value
-    the statement names, or else by the topic's current record. Raises `Unavailable`.
+    the topics of each record of `made`. On each topic, it rests on the record of `made` whose value
+    the statement names, or else on the topic's current record. Raises `Unavailable`.
     """
     topics = sorted({topic for dependent in dependents for topic in dependent.topics})
     if not topics:

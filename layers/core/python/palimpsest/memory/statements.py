@@ -221,7 +221,7 @@ def edited(
 def said_also(record: Record, by: Record) -> Record:
     """Return the record after another statement that says the same. It has that statement's session
     as one more source, and the relationships drawn from it. A record with a topic gets no further
-    session, because each place in its topic names its own.
+    session, because each statement of its topic names its own session.
     """
     record = drawing(record, by)
     session = by.source.session
@@ -233,8 +233,8 @@ def said_also(record: Record, by: Record) -> Record:
 
 
 def drawing(record: Record, other: Record) -> Record:
-    """Return the record with the relationships that were drawn from the other record, which says
-    the same or had the topic before.
+    """Return the record with the relationships that were drawn from the other record. The other
+    record says the same, or was the topic's record before.
     """
     if not other.draws:
         return record

@@ -1,4 +1,6 @@
-"""Keeps the model calls of jobs for some days, lists them, and names them for removals."""
+"""Keeps the model calls of jobs for some days, and lists them. A removal finds a user's calls by
+`calls_of`.
+"""
 
 from __future__ import annotations
 

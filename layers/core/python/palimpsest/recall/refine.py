@@ -166,8 +166,8 @@ def without_repeated(memories: Iterable[FoundMemory]) -> list[FoundMemory]:
 
 
 def _quoting(message: FoundMemory, records: Iterable[FoundMemory]) -> list[str]:
-    """Return the key of a record that quotes nearly the whole message. Return an empty list if
-    there is no such record. An outdated message can be quoted only by a record that has ended.
+    """Return a list with the key of a record that quotes nearly the whole message, or an empty list
+    if there is no such record. An outdated message can be quoted only by a record that has ended.
     """
     quoting = [
         record.candidate.key

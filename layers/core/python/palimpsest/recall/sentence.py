@@ -92,8 +92,8 @@ def _states_something(sentence: str) -> bool:
 def _readings(
     reranker: Reranker | None, query: Query, likely: Sequence[_Sentence]
 ) -> Mapping[int, float]:
-    """Return the reranker's score of each sentence that it read, from 0 to 1 among them, by
-    place.
+    """Return the reranker's scores of the sentences that it read, by place, scaled to 0..1 among
+    these sentences.
     """
     texts = [sentence.text for sentence in likely]
     scores = read_in_time(reranker, query.first_person, texts) if reranker else ()

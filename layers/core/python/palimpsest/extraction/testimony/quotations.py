@@ -52,7 +52,7 @@ def _gives() -> Phrases:
 
 
 def _given(text: str) -> Iterator[Mark]:
-    """Yield the words after a colon that a text of others says, such as "I never eat sugar" in "It
+    """Yield the words of a text of others that follow a colon, such as "I never eat sugar" in "It
     says: I never eat sugar".
     """
     place = 0

@@ -27,8 +27,8 @@ IN_PLACE = frozenset({"redact", "take_back"})
 
 @dataclass(frozen=True, slots=True)
 class ForgetMemoriesOfSession:
-    """Removes memories whose only source is a session or message. With `jobs`, the job's `stored`
-    names each memory before it is removed.
+    """Removes memories whose only source is a session or message. With `jobs`, the id of each
+    memory is added to the job's `stored` before the memory is removed.
     """
 
     memories: Memories

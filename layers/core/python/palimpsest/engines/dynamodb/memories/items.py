@@ -119,7 +119,9 @@ def walk_of(item: Item | None) -> Walk | None:
 
 
 def walk_body(walk: Walk) -> dict[str, str] | None:
-    """Return the progress of a walk as an attribute; None if the walk has not begun."""
+    """Return the progress of the sweep's walk through the user's records as an attribute. Return
+    None if the walk has not begun.
+    """
     return (
         body(number=walk.number, after=walk.after, earliest=walk.earliest) if walk.number else None
     )
