@@ -163,8 +163,8 @@ class Append:
     def _without_deleted(
         self, scope: SessionScope, drafts: Sequence[Draft], user: str | None, *, is_transcript: bool
     ) -> Sequence[Draft]:
-        """Return the messages. In those that may be old, the words that deleted memories came from
-        are marked.
+        """Return the messages. In messages that may be old, the words that deleted memories came
+        from are marked.
         """
         timestamps = [draft.timestamp for draft in drafts]
         is_old = may_be_old(timestamps, now=self.clock.now(), is_transcript=is_transcript)

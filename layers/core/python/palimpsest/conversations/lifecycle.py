@@ -215,9 +215,10 @@ def _may_lose_turns(head: Head) -> bool:
 
 
 def _frozen_at(head: Head) -> int:
-    """Return a time: contexts begin with what was known at that time. It is set anew by the first
-    append after a compaction, after a day, or after a time when no prompt cache could serve the
-    contexts. `head` is the head before the messages are added, touched at the time of the append.
+    """Return a time. Contexts begin with the memories that were known at that time. It is set anew
+    by the first append after a compaction, after a day, or after a time when no prompt cache could
+    serve the contexts. `head` is the head before the messages are added, touched at the time of the
+    append.
     """
     is_stale = head.updated_at - head.frozen_at > LONGEST_FROZEN
     return head.updated_at if is_stale or not head.is_cacheable else head.frozen_at
@@ -243,7 +244,7 @@ def evicted(head: Head, *, through: int, tokens: int, messages: int) -> Head:
     """Return the head after its oldest messages have left the window. `through` is the sequence
     number of the last of them, `messages` their number, and `tokens` their weight. A pending
     overflow is dropped. Older turns that a pruning kept before the window are dropped too. From
-    then on, contexts begin with what is known now.
+    then on, contexts begin with the memories that are known now.
     """
     return replace(
         without_overflow(head),

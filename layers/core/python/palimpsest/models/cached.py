@@ -18,7 +18,7 @@ class CachingEmbedder:
     embedded once. Texts count as the same if only their white space differs, because a question is
     one line, and the index has the message as it was written.
 
-    `kept` is the number of vectors in the cache, which keeps those that were used last. With
+    `kept` is the number of vectors in the cache, which keeps the vectors that were used last. With
     `questions_differ` false, the model makes the same vector of a text as a question and as a
     passage, so it is made once for both.
 

@@ -58,8 +58,8 @@ class MeteredModel(ModelOverAnother):
     most: Callable[[Scope], int | None]
 
     def answer(self, request: ModelRequest) -> Completion:
-        """Answer the request and count the call. Raises `CostLimitReached` too, without calling the
-        model.
+        """Answer the request and count the call. Raises the errors of the model, and
+        `CostLimitReached` before the model is called.
         """
         user = payer()
         if user is None:

@@ -100,7 +100,7 @@ def names_secret(text: str) -> bool:
 
 def gives_it(text: str) -> bool:
     """Return whether a sentence at the beginning of a message says that "it" is a number or another
-    value that is no word, as in "ah wait, it's 8306!". A message before it named the secret.
+    value that isn't a word, as in "ah wait, it's 8306!". A message before it named the secret.
     """
     for sentence in re.split(r"(?<=[.!?])\s+|\n", text[:MOST_READ])[:3]:
         match = _is_it().search(sentence)

@@ -171,7 +171,7 @@ def document_terms(text: str) -> DocumentTerms:
 
 
 def query_terms(text: str) -> QueryTerms:
-    """Return the terms with which a query searches an index. The terms match those that
+    """Return the terms with which a query searches an index. They match the terms that
     `document_terms` makes of the same words.
 
     Function words of languages other than English are included, because they favour texts in the

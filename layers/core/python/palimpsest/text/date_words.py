@@ -104,7 +104,9 @@ def _of_units(unit: Unit) -> Iterator[str]:
 
 
 def _numbered(field: str, *, first: int) -> Mapping[str, int]:
-    """Return the number of each name in a field that lists, for each number, its names."""
+    """Return the number that each name means. The field lists the names of each number, beginning
+    with the number `first`.
+    """
     numbers: dict[str, int] = {}
     for names_in_order in _field(field):
         for number, names in enumerate(names_in_order, first):

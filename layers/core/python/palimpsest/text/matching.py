@@ -19,7 +19,7 @@ def either(
     write no spaces. `opening` matches what may come before them.
 
     Lookaheads let the pattern fail fast at most positions. Without flags, the pattern is for texts
-    in lower case, which takes a third of the time of ignoring case.
+    in lower case, which takes a third of the time of a pattern that ignores case.
     """
     patterns = []
     if words:

@@ -204,7 +204,9 @@ def _has_failed(worker: Worker, notice: JobNotice) -> bool:
 
 
 def _failed_before(worker: Worker, notice: JobNotice) -> int:
-    """Return how many tries failed before. While the store does not answer, no job is given up."""
+    """Return how many tries failed before. Return 0 if the store does not answer, so that the job
+    is not given up.
+    """
     try:
         return worker.tries.failed(notice)
     except PalimpsestError:
