@@ -41,6 +41,9 @@ _NO_CARD = re.compile(
     r"(?:(?:is|was|ist|lautet|est|es)[ :]*)?$",
     re.IGNORECASE,
 )
+_CARD_NAMED = re.compile(
+    r"(?i)(?:card|karte|carte|tarjeta|visa|mastercard|amex|maestro)(?!\w)(?! (?:order|invoice))"
+)
 _DIGIT = re.compile(r"\d")
 _IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?=[ \u00a0-]?[A-Za-z0-9])")
 _KEY_ENDS = re.compile(r"-----END [A-Z0-9 ]{1,60}-----|Private-MAC: *\S+")
@@ -114,9 +117,7 @@ def _places(text: str) -> Iterator[Mark]:
         return
     # One in ten other numbers passes the check of a card too, so the words before a number count.
     for match in _CARD.finditer(text):
-        if is_card(match[0]) and not _NO_CARD.search(
-            text, max(0, match.start() - _BEFORE), match.start()
-        ):
+        if is_card(match[0]) and not _is_of_another_kind(text, match.start()):
             yield match.start(), match.end(), "card"
     for match in _IBAN.finditer(text):
         end = _iban_end(text, match.start())
@@ -170,6 +171,12 @@ def _private_keys(text: str, pattern: re.Pattern[str]) -> Iterator[Mark]:
         dashes = _KEY_BEGINS.search(text, max(0, match.start() - 6), match.start())
         place = closing.end() if closing else len(text)
         yield dashes.start() if dashes else match.start(), place, "private_key"
+
+
+def _is_of_another_kind(text: str, place: int) -> bool:
+    """Return whether the words before a number say that it is no card's: "order number"."""
+    before = text[max(0, place - _BEFORE) : place]
+    return _NO_CARD.search(before) is not None and _CARD_NAMED.search(before) is None
 
 
 def is_card(number: str) -> bool:

@@ -135,7 +135,8 @@ def attributed(
     said_by = [(message, speaker_of(finding, message, user=user, names=names)) for message in cited]
     if not any(name for _, name in said_by):
         return _of_the_user(finding, user=user, names=names)
-    others = [str(name) for message in messages if (name := _name_of(message))]
+    # Of a message without a name, the user is the speaker, so that a name beside it is another's.
+    others = [message.chat.get("name") or "" for message in messages if message.role == USER]
     speakers = [
         name
         for message, name in said_by
@@ -172,10 +173,6 @@ def _of_no_person(finding: Finding, *, role: str) -> Finding:
     subject = role if finding.subject in (None, USER) else finding.subject
     topic = f"{role} {finding.topic}" if finding.topic else None
     return replace(finding, subject=subject, topic=topic, speaker=role)
-
-
-def _name_of(message: Message) -> str | None:
-    return message.chat.get("name") if message.role == USER else None
 
 
 def _of_the_user(finding: Finding, *, user: str, names: Sequence[str]) -> Finding:
