@@ -39,6 +39,12 @@ whose words these are and what may be known. Both were run once before they were
 for repairs. No weights are trained on them.
 """
 
+IN_PLAIN_WORDS = tuple(OURS / name for name in ("masons", "coopers"))
+"""Two sets by authors who did not know the rules, in the words that people use first. Both were run
+once before they were read, and then used for repairs, the second for two. No weights are trained on
+them.
+"""
+
 UNREAD = tuple(OURS / name for name in ("dockers", "bakers", "weavers"))
 """Three sets whose failures nobody has looked at and nothing is trained on. The first is about what
 changes, the second about speakers, material, secrets and deletion, the third about both.

@@ -26,6 +26,7 @@ from benchmarks.truth.form import (
     BY_ANOTHER,
     CHANGES,
     IN_FREE_WORDS,
+    IN_PLAIN_WORDS,
     LATER,
     ORDINARY,
     OURS,
@@ -233,7 +234,7 @@ def tables() -> list[Table]:
     named = {"our cases": [OURS], "in other voices": [VOICES]}
     later = {
         f"written later, {folder.name}": [folder]
-        for folder in (*LATER, *CHANGES, *BY_ANOTHER, *IN_FREE_WORDS, *UNREAD)
+        for folder in (*LATER, *CHANGES, *BY_ANOTHER, *IN_FREE_WORDS, *IN_PLAIN_WORDS, *UNREAD)
     }
     alone = [
         table(outcomes(all_of(folders), believed_in_process), name=name)

@@ -1,27 +1,42 @@
 """Fits the weights of relations to labelled pairs, in an environment that has scikit-learn.
 
-python fit.py < {"pairs": [{"signs": {}, "words": [], "label": "", "weight": 1.0,
+python fit.py < {"pairs": [{"signs": {}, "words": [], "label": "", "weight": 1.0, "group": "",
                             "is_unrelated": false}], "strength": C}
 
-Prints for each label but `leave` its constant, and its weight for each sign and each word, beside
-those of `leave`. Prints for `change` the weights of words alone, for all related pairs that
-replace or end.
+Prints `relations` and `trees`. For each label but `leave`, `relations` has its constant, and its
+weight for each sign and each word, beside those of `leave`. For `change`, it has the weights of
+words alone, for all related pairs that replace or end. The trees tell changes from all other
+pairs, by the signs and by these weights of words.
 """
 
 import json
 import sys
+import zlib
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix, hstack  # type: ignore[import-untyped] # of its environment
+from sklearn.ensemble import HistGradientBoostingClassifier  # type: ignore[import-not-found] # of its environment
 from sklearn.linear_model import LogisticRegression  # type: ignore[import-not-found] # of its environment
 
 LEAST_OFTEN = 3  # statements that have a word
 ROUNDS = 3_000
 DIGITS = 2
 LEAVE = "leave"
+FOLDS = 5
+SOUNDS = "sounds"
+TREES = {
+    "max_iter": 100,
+    "learning_rate": 0.08,
+    "max_leaf_nodes": 8,
+    "min_samples_leaf": 20,
+    "l2_regularization": 5.0,
+    "early_stopping": False,
+    "random_state": 0,
+}
+DIGITS_OF_TREES = 4
 
 
 def fitted(pairs: Sequence[dict[str, Any]], *, strength: float) -> dict[str, Any]:
@@ -56,7 +71,35 @@ def fitted(pairs: Sequence[dict[str, Any]], *, strength: float) -> dict[str, Any
         "signs": {},
         "words": _named(vocabulary, alone.coef_[0]),
     }
-    return models
+    folds = np.array([zlib.crc32(pair["group"].encode()) % FOLDS for pair in pairs])
+    sounds = np.zeros(len(pairs))
+    for fold in range(FOLDS):  # the words of a pair must not be judged by weights that know it
+        others = near & (folds != fold)
+        model = LogisticRegression(C=strength, max_iter=ROUNDS)
+        model.fit(words[others], changes[others], weights[others])
+        sounds[folds == fold] = model.decision_function(words[folds == fold])
+    trees = _trees(np.column_stack([signs, sounds]), changes, weights)
+    return {"relations": models, "trees": {**trees, "signs": [*names, SOUNDS]}}
+
+
+def _trees(rows: Any, changes: Any, weights: Any) -> dict[str, Any]:
+    """Return the constant and the trees of a boosted model, in the form of `RelationTrees`."""
+    model = HistGradientBoostingClassifier(**TREES).fit(rows, changes, weights)
+    nodes = [predictors[0].nodes for predictors in model._predictors]
+    constant = round(float(model._baseline_prediction.ravel()[0]), DIGITS_OF_TREES)
+    return {"constant": constant, "trees": [_tree(those, 0) for those in nodes]}
+
+
+def _tree(nodes: Any, place: int) -> Any:
+    node = nodes[place]
+    if node["is_leaf"]:
+        return round(float(node["value"]), DIGITS_OF_TREES)
+    branches = (_tree(nodes, int(node[side])) for side in ("left", "right"))
+    return [
+        int(node["feature_idx"]),
+        round(float(node["num_threshold"]), DIGITS_OF_TREES),
+        *branches,
+    ]
 
 
 def _vocabulary(pairs: Sequence[dict[str, Any]]) -> list[str]:

@@ -22,7 +22,7 @@ from benchmarks.truth.form import Case
 
 Label = Literal["leave", "replace", "end", "repeat"]
 WRITTEN = Path(__file__).parent / "pairs"
-WRITERS = ("first", "second", "third", "fourth")
+WRITERS = ("first", "second", "third", "fourth", "fifth")
 LABELS: dict[str, Label] = {">": "replace", "x": "end", "~": "repeat", "-": "leave"}
 KINDS = frozenset(
     f"{kind}{suffix}"

@@ -20,7 +20,7 @@ from palimpsest.memory.meaning.signs import own_signs, shared_signs, words_of
 from benchmarks.beside.environments import python_of
 from benchmarks.report import Cell, Table, for_terminal
 from benchmarks.retrieval.ranking.train import LEARNER
-from benchmarks.truth.form import IN_FREE_WORDS, OURS, UNREAD, load
+from benchmarks.truth.form import IN_FREE_WORDS, IN_PLAIN_WORDS, OURS, UNREAD, load
 from benchmarks.truth.relating.pairs import WRITERS, Pair, of_cases, unrelated, written
 from benchmarks.truth.relating.talks import of_talks
 
@@ -28,7 +28,7 @@ WRITTEN = Path("layers/core/python/palimpsest/memory/meaning/relation.json")
 COMMAND = "make relate"
 STRENGTH = 0.1
 OF_WRITTEN = 0.3  # the weight of a written pair beside that of a case
-LEAST = {"changes": 0.48, "clearly": 0.75, "repeats": 0.5, "sounds": -3.0, "sounds_clearly": -0.5}
+LEAST = {"changes": 0.62, "clearly": 0.75, "repeats": 0.7, "sounds": -3.0, "sounds_clearly": -0.5}
 """`LeastLikely`, chosen so that few of the pairs that must stay are changed (`--judge`)."""
 
 
@@ -48,8 +48,16 @@ def train(pairs: Sequence[Pair]) -> dict[str, Any]:
         "command": COMMAND,
         "pairs": dict(sorted(Counter(pair.label for pair in pairs).items())),
         "thresholds": LEAST,
-        "relations": json.loads(done.stdout),
+        **json.loads(done.stdout),
     }
+
+
+def _text(stored: dict[str, Any]) -> str:
+    """Return the weights as JSON, with one tree a line."""
+    trees = ",\n".join(json.dumps(tree) for tree in stored["trees"]["trees"])
+    others = {**stored, "trees": {**stored["trees"], "trees": []}}
+    text = json.dumps(others, indent=0, ensure_ascii=False)
+    return text.replace('"trees": []', f'"trees": [\n{trees}\n]') + "\n"
 
 
 def _row(pair: Pair, *, is_unrelated: bool) -> dict[str, Any]:
@@ -58,6 +66,7 @@ def _row(pair: Pair, *, is_unrelated: bool) -> dict[str, Any]:
         "words": sorted(words_of(pair.new.text)),
         "label": pair.label,
         "weight": OF_WRITTEN if pair.of.startswith("by ") else 1.0,
+        "group": f"{pair.of} {pair.known.text}",
         "is_unrelated": is_unrelated,
     }
 
@@ -70,7 +79,7 @@ def pairs_by_set() -> dict[str, list[Pair]]:
         "ours": list(of_cases("ours", load(OURS))),
     }
     folders = {path for path in OURS.iterdir() if path.is_dir()}
-    for folder in sorted(folders - {*UNREAD, *IN_FREE_WORDS}):
+    for folder in sorted(folders - {*UNREAD, *IN_FREE_WORDS, *IN_PLAIN_WORDS}):
         by_set[folder.name] = list(of_cases(folder.name, load(folder)))
     return {name: pairs for name, pairs in by_set.items() if pairs}
 
@@ -123,7 +132,7 @@ def main() -> None:
         print(for_terminal(table(sets)))
     else:
         stored = train([pair for pairs_of_set in sets.values() for pair in pairs_of_set])
-        WRITTEN.write_text(json.dumps(stored, indent=0, ensure_ascii=False) + "\n")
+        WRITTEN.write_text(_text(stored))
 
 
 if __name__ == "__main__":
