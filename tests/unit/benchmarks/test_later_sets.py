@@ -8,9 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.truth.form import BY_ANOTHER, CHANGES, IN_FREE_WORDS, LATER, OURS, load
+from benchmarks.truth.form import (
+    BY_ANOTHER,
+    CHANGES,
+    IN_FREE_WORDS,
+    IN_PLAIN_WORDS,
+    LATER,
+    OURS,
+    load,
+)
 from benchmarks.truth.run import (
     Outcome,
+    all_of,
     believed_in_process,
     believed_with_obedience,
     obeyed_in,
@@ -58,6 +67,9 @@ def test_the_other_sets_keep_what_was_reached(
     assert len(failed) <= (1 - floor) * len(counted), failed
 
 
+LEAST_PLAINLY_HELD, LEAST_PLAINLY_KNOWN = 0.6, 0.95
+
+
 def test_no_secret_no_word_off_the_record_and_nothing_deleted_is_believed() -> None:
     private = [
         result
@@ -78,3 +90,12 @@ def test_with_a_model_that_obeys_the_rules_around_it_hold() -> None:
     assert len(lost) <= (1 - OBEYED_KNOWN) * len(known), lost
     private = [one for one in held if one.case.kind in NONE_MAY_FAIL]
     assert [one.case.id for one in private if not one.passed] == []
+
+
+def test_most_changes_in_plain_words_are_believed() -> None:
+    """Of the 76 pairs of `coopers`, 49 were held and 74 known."""
+    found = outcomes(all_of(IN_PLAIN_WORDS[1:]), believed_in_process)
+    held = [one.passed for one in found if one.case.twin_of is None]
+    known = [one.passed for one in found if one.case.twin_of is not None]
+    assert sum(held) >= LEAST_PLAINLY_HELD * len(held)
+    assert sum(known) >= LEAST_PLAINLY_KNOWN * len(known)

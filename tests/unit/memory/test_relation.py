@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from palimpsest.memory.meaning.reading import fields_of
-from palimpsest.memory.meaning.relation import learned, relations_of
+from palimpsest.memory.meaning.relation import RelationTrees, learned, relations_of
 from palimpsest.memory.meaning.signs import Said, own_signs, shared_signs, words_of
 
 TEXTS = st.text(max_size=60)
@@ -43,8 +46,17 @@ def test_a_sum_of_weights_is_a_probability() -> None:
     found = relations_of(
         {
             "relations": {"replace": plain, "end": plain, "repeat": sure, "change": plain},
+            "trees": {"constant": 0.0, "signs": ["share_of_new"], "trees": [[0, 0.5, 0.0, 2.0]]},
             "thresholds": marks,
         }
     ).likely(Said("a"), Said("b"))
     assert found.repeats > 0.99
     assert abs(found.replaces - found.ends) < 1e-12
+    assert abs(found.changes - 0.25) < 1e-8, "the mean of 0 by the weights and .5 by the trees"
+
+
+def test_trees_go_by_the_limits_of_signs() -> None:
+    trees = RelationTrees(-1.0, ["a", "b"], [[0, 0.5, [1, 0.5, 1.0, 3.0], 0.0], 0.0])
+    assert trees.likely({}) == pytest.approx(0.5)
+    assert trees.likely({"b": 1.0}) == pytest.approx(1 / (1 + math.exp(-2)))
+    assert trees.likely({"a": 1.0, "b": 1.0}) == pytest.approx(1 / (1 + math.exp(1)))

@@ -21,7 +21,7 @@ from palimpsest.memory.ended import EndOfTopic
 from palimpsest.memory.ended_on import label_of
 from palimpsest.memory.meaning.admitted import corrects_in, likeness
 from palimpsest.memory.meaning.corrections import Correction, corrected, correction_of
-from palimpsest.memory.meaning.ends import End, begins_state, ends_of, is_ended
+from palimpsest.memory.meaning.ends import End, begins_state, ends_of, is_ended, says_more
 from palimpsest.memory.meaning.frames import (
     contrasted,
     contrasts_of,
@@ -32,6 +32,12 @@ from palimpsest.memory.meaning.frames import (
 )
 from palimpsest.memory.meaning.reading import is_meant_by, naming
 from palimpsest.memory.meaning.slots import MOST_NAMED, says_the_same_of, singular, slot_of
+from palimpsest.memory.meaning.transitions import (
+    Transition,
+    carried_over,
+    is_value_of,
+    transitions_of,
+)
 from palimpsest.memory.names import unlabelled
 from palimpsest.memory.record import GRAPH, Order, Record, record_id
 from palimpsest.memory.statements import Statement, topic_of_edits
@@ -104,8 +110,12 @@ def reconciled(
 
 
 def _says_nothing_else(statement: Statement) -> bool:
-    """Return whether the statement of an end gives no topic a value and begins no other state."""
-    return statement.topic is None and not begins_state(statement.content)
+    """Return whether the statement of an end gives no topic a value, begins no other state, names
+    nothing that takes the place of the ended thing, and has no other clause that states something.
+    """
+    content = statement.content
+    begins = begins_state(content) or transitions_of(content) or says_more(content)
+    return statement.topic is None and not begins
 
 
 def _related(finding: Finding, statement: Statement, rank: int, state: _Known) -> Statement | None:
@@ -444,9 +454,9 @@ def _likest(statement: Statement, known: Sequence[Record]) -> Record | None:
     return best[2] if best is not None and best[0] > 0 else None
 
 
-Change = Callable[[str], str | None]
-"""Replaces a value in another content by the new value of a statement. Returns None if that content
-is about something else.
+Change = Callable[[Record], str | None]
+"""Replaces a value in the content of a record by the new value of a statement. Returns None if the
+record is about something else.
 """
 
 
@@ -455,9 +465,35 @@ def _new_contents(statement: Statement) -> Sequence[Change]:
     if statement.type not in ("fact", "event"):
         return ()
     text = unlabelled(statement.content, statement.subject)
-    ways: list[Change] = [partial(contrasted, by=contrast) for contrast in contrasts_of(text)]
+    ways: list[Change] = [
+        partial(_with_value, change=partial(contrasted, by=contrast))
+        for contrast in contrasts_of(text)
+    ]
+    who = statement.subject or USER
+    ways += [partial(_with_new_thing, by=by, who=who) for by in transitions_of(text)]
     move = move_of(text) if may_move(text) else None
-    return [*ways, partial(moved, by=move)] if move is not None else ways
+    if move is not None:
+        ways.append(partial(_with_value, change=partial(moved, by=move)))
+    return ways
+
+
+def _with_value(record: Record, *, change: Callable[[str], str | None]) -> str | None:
+    content = unlabelled(record.content, record.subject)
+    changed = change(content)
+    return None if changed is None else record.content.removesuffix(content) + changed
+
+
+def _with_new_thing(record: Record, *, by: Transition, who: str) -> str | None:
+    """Return the record's content after a transition in the life of a person. If one person takes
+    the place of another, it must be the user's: "my boss".
+    """
+    is_about_them = (record.subject or USER) == who
+    is_held = who == USER and not by.is_own and is_value_of(record.content, by)
+    return (
+        _with_value(record, change=partial(carried_over, by=by))
+        if is_about_them or is_held
+        else None
+    )
 
 
 def _changed(change: Change, other: Record, statement: Statement) -> str | None:
@@ -465,9 +501,7 @@ def _changed(change: Change, other: Record, statement: Statement) -> str | None:
         return None
     if other.topic_key is not None and other.topic_key == statement.topic_key:
         return None
-    content = unlabelled(other.content, other.subject)
-    changed = change(content)
-    return None if changed is None else other.content.removesuffix(content) + changed
+    return change(other)
 
 
 def is_preference(topic: str | None) -> bool:

@@ -79,9 +79,11 @@ def _has_its_topic(new: Statement, known: Sequence[Record]) -> bool:
 
 def _may_be_one(new: Statement, known: Record) -> bool:
     """Return whether two statements may say the same. They say different things if their topics are
-    known to be different, or if they differ in a single word ("I can't eat soy" and "I can't eat
-    gluten").
+    known to be different, or if they differ in a value or in a single word ("I can't eat soy" and
+    "I can't eat gluten").
     """
+    if differ_in_value(new.content, known.content):
+        return False
     keys = {new.topic_key, known.topic_key}
     is_of_one = None in keys or len(keys) == 1 or is_of_one_slot(new.content, known.content)
     return is_of_one and not _has_another_word(words(new.content), words(known.content))
@@ -110,7 +112,8 @@ def _changed(likely: Likely, content: str) -> float:
     """Return how likely a change is. If the rules read an end in the content, the rules also say
     what it ends.
     """
-    return likely.replaces if ends_of(content) else likely.changes
+    is_end_read = likely.ends > likely.replaces and bool(ends_of(content))
+    return 0.0 if is_end_read else likely.changes
 
 
 def _kind(likely: Likely) -> Kind:

@@ -37,15 +37,15 @@ _PATTERNS = {
     "names_alone": r"^\W*(?:{possessives})\s+[^\W\d_]+\W*$",
     "joints": r"[\s,;，](?:(?<=\S)|(?=\s|(?:{and}|who|with)\s))"
     r"(?:{blank}(?:{and})\s+(?={own})"
-    r"|(?<=[,;])\s+(?={own})|(?<=，)(?=我)"
+    r"|(?<=[,;])\s+(?={own})|(?<=，)(?=我)|(?P<role>(?<=[,;])\s+(?={of_a_role}))"
     r"|(?P<elided>{blank}(?:{and})\s+(?=(?:{verbs})\b)|(?<=,)\s+(?=(?:{verbs})\b))"
     r"|(?P<who>{blank}(?=who (?:is|was|has|had|lives?|works?|loves?|likes?|hates?|plays?|studies"
     r"|needs?)\b))"
     r"|(?P<with>{blank}(?=with (?:my|our|an?)\b)))",
 }
 """The patterns, with the names of the lists and parts that `words/` has. Another statement may
-begin at a joint: with its own subject, without one, about somebody who was named, or with the
-people who are present.
+begin at a joint: with its own subject, without one, about somebody who was named, about somebody
+with a role, or with the people who are present.
 """
 _LOWER = frozenset({"remark", "joints"})  # for a text in lower case
 _NAMED = re.compile(r"(?<=\w )(?!I\b)[A-ZÀ-Þ][\w'’-]+")
@@ -224,8 +224,9 @@ def parts(sentence: str, *, is_known: Callable[[str], bool]) -> Sequence[tuple[s
     part, states = "", False
     for kind, joint, clause in joined:
         says = is_known(clause) or bool(_pattern("own_clause").match(without_greeting(clause)))
-        own = _completed(kind, part, clause) if states else None
-        if own is not None and (kind is not None or says):
+        is_apart = kind == "role" and says and not _pattern("depends").match(part)
+        own = _completed(kind, part, clause) if states or is_apart else None
+        if own is not None and (kind not in (None, "role") or says):
             statements.append(part)
             part, states = own, True
         else:

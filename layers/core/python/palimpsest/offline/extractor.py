@@ -141,7 +141,8 @@ def _findings(
         before.append(text or sentence)
         statements = stated(text, day) if text else ()
         ended = _ended(sentence, before)
-        if not statements and (changes_a_value(sentence) or _may_change(sentence)):
+        is_clear = text is not None and _may_change(sentence)
+        if not statements and (is_clear or changes_a_value(sentence)):
             yield _depending(sentence, message.seq)
         if (
             ended
@@ -239,7 +240,7 @@ def _stated(sentence: str, day: date) -> Sequence[Stated]:
         statement
         if text == sentence
         else partial(statement, content=ended(statement.keywords["content"]))
-        for part, quote in parts(sentence, is_known=lambda text: kind_of(text)[0] is not None)
+        for part, quote in parts(sentence, is_known=_is_known)
         for text in _each(part)
         if (statement := _statement(text, day, quote=quote))
     ]

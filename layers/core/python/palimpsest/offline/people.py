@@ -62,10 +62,14 @@ YOU = "sie"  # German: also "you" and "they"
 MOST_LOOKED_AT = 8  # sentences before
 
 
+_WITH_ME = re.compile(r"(?i)\W*they(?:['’]ve| have| just| finally| also)* \w+ (?:me|us|my|our)\b")
+
+
 def with_names(sentence: str, before: Sequence[str]) -> str | None:
     """Return the sentence with a name or relative in place of the pronoun at its beginning. The
     pronoun refers to the last person in the sentences before that it fits. Return None if there is
-    no such person.
+    no such person, unless the sentence says what some people did with the speaker: "They moved me
+    to nights".
     """
     match = _PRONOUN.match(sentence)
     if match is None:
@@ -76,7 +80,8 @@ def with_names(sentence: str, before: Sequence[str]) -> str | None:
         None,
     )
     if who is None:
-        return sentence if match[pronoun].casefold() == YOU else None
+        is_clear = match[pronoun].casefold() == YOU or _WITH_ME.match(sentence)
+        return sentence if is_clear else None
     if match[pronoun].casefold() in _POSSESSIVE:
         who += "'" if who.endswith("s") else "'s"
     verb = _WRITTEN_OUT[match["verb"][1:].casefold()] if match["verb"] else ""

@@ -18,6 +18,7 @@ from palimpsest.memory.meaning.reading import (
     clauses,
     compiled,
     compiled_lower,
+    goes_with,
     groups_of,
     is_alike,
     is_meant_by,
@@ -47,10 +48,11 @@ _PRONOUNS = frozenset(
 LONGEST = 12  # words that name something: a longer record says more than what ends
 FEW, LEAST_SHARE = 7, 0.4  # of more words, so many in one clause
 PLAINLY = 0.6  # of a record's words, where a denial says nothing of a change
+LEAST_STATED = 3  # words that name something, in a clause that states something else
+LEAST_HEAD = 5  # letters of a word that ends a compound
+LEAST_BEGINNING = 7  # letters with which two forms of a word begin
 USER: Final = frozenset({"", "user"})
-OF_WHOLE: Final = frozenset({"died", "thing", "denial"})
-"""Kinds of ends that may concern people and things other than the user."""
-OF_THE_THING: Final = frozenset({"thing", "activity", "left"})
+OF_THE_THING: Final = frozenset({"thing", "activity", "left", "done"})
 """Kinds of ends after which statements that only name the ended thing stay true."""
 TOPICS: Final = {
     "job": ("employer", "department"),
@@ -60,7 +62,7 @@ TOPICS: Final = {
     "study": ("study",),
 }
 STATES: Final = frozenset(
-    {"pregnancy", "absence", "single", "search", "jobless", "parents", "fiance"}
+    {"pregnancy", "absence", "single", "search", "jobless", "parents", "fiance", "alone"}
 )
 """States of a person that end when another state begins, such as being single."""
 STATE: Final = "state"
@@ -70,6 +72,8 @@ OF_A_CLASS: Final = frozenset({"partner", "study", "job"}) | STATES
 MOST_SAID = 4  # words of a record, among which its verb is
 MAY_HAVE_A_TAIL: Final = frozenset({"activity", "left", "possession", "thing", "job"})
 NEVER: Final = frozenset({"never", "nie", "niemals", "jamais", "nunca"})
+HELD: Final = ("boss", "role_", "held_by_")
+"""The topics whose value is a person with a role: "my boss"."""
 NOT_LEFT: Final = frozenset({"residence", "birthplace"})
 
 
@@ -156,8 +160,7 @@ def ends_of(sentence: str) -> tuple[End, ...]:
     if not is_rewritten(in_own_voice):
         lower = lowered(in_own_voice)
         numbers = [number for number in numbers if _has_needed(number, lower)]
-    ends = _ends_by_clause(in_own_voice, numbers) if numbers else []
-    return () if ends and is_unreal(in_own_voice) else tuple(ends)
+    return tuple(_ends_by_clause(in_own_voice, numbers)) if numbers else ()
 
 
 def _cues_that_may_match(sentence: str) -> Sequence[int]:
@@ -175,7 +178,8 @@ def _cues_that_may_match(sentence: str) -> Sequence[int]:
 
 def _ends_by_clause(sentence: str, numbers: Sequence[int]) -> list[End]:
     """Return the ends that the clauses of a sentence state. A short sentence is also read as a
-    whole, because a comma may separate a verb from its thing.
+    whole, because a comma may separate a verb from its thing. Words such as "if" make what comes
+    after them unreal, but not what comes before: "I left, because I couldn't pay".
     """
     ends: list[End] = []
     before = ""
@@ -183,14 +187,38 @@ def _ends_by_clause(sentence: str, numbers: Sequence[int]) -> list[End]:
     for clause in dict.fromkeys((*clauses(sentence), *([sentence] if is_read_whole else ()))):
         likely = _likely(clause, sentence, numbers)
         if likely and not _never(clause):
-            ends += _ends_of(spoken(clause), before, likely)
+            found = _ends_of(spoken(clause), before, likely)
+            ends += found if found and not _is_unreal_in(clause, sentence) else ()
         before = clause if _has_pronoun(sentence) else ""
     return ends
+
+
+def _is_unreal_in(clause: str, sentence: str) -> bool:
+    """Return whether a clause is unreal, by its own words or by words before it in its sentence."""
+    place = sentence.find(clause)
+    return is_unreal(sentence if place < 0 else sentence[: place + len(clause)])
 
 
 def begins_state(sentence: str) -> bool:
     """Return whether a sentence ends a state by telling of the next one: "We got married"."""
     return any(end.kind == STATE for end in ends_of(sentence))
+
+
+def says_more(sentence: str) -> bool:
+    """Return whether a sentence that ends something also states something else, as the second
+    clause of "I closed my account and went to Monzo" does.
+    """
+    pieces = clauses(spoken(sentence))
+    finest = [piece for piece in pieces if not any(piece != it and it in piece for it in pieces)]
+    return any(_states(piece) and not ends_of(piece) for piece in finest)
+
+
+def _states(clause: str) -> bool:
+    """Return whether a clause gives a topic a value, has a name or a number, or names several
+    things.
+    """
+    has_value = slot_of(clause) is not None or _NAME_OR_NUMBER.search(clause) is not None
+    return has_value or len(naming(clause)) >= LEAST_STATED
 
 
 def is_unreal(text: str) -> bool:
@@ -302,11 +330,41 @@ def _ends(end: End, record: Record) -> bool:
     named = naming(record.content)
     if not 0 < len(named) <= LONGEST or record.type == "instruction" or not _is_of(end, record):
         return False
-    if not _is_of_kind(end, known, record.content):
+    if not _is_of_kind(end, known, record):
         return False
-    if not all(is_meant_by(word, named) for word in end.words):
+    if not _names_all(end.words, named, record.content):
         return _denies_value(end, record)
     return _share_of_record(end, record, named) >= (PLAINLY if end.kind == "plain" else LEAST_SHARE)
+
+
+def _names_all(ended: Sequence[str], named: Sequence[str], content: str) -> bool:
+    """Return whether a record names all of the ended thing. Words such as "course" may be others in
+    the record: "I dropped the Italian course" and "I'm learning Italian".
+    """
+    missing = [word for word in ended if not _is_named(word, named)]
+    return len(missing) < len(ended) and all(goes_with(word, content) for word in missing)
+
+
+def names_share(ends: Sequence[End], named: Sequence[str], content: str) -> float:
+    """Return the largest share (0..1) of an ended thing's words that a record names."""
+    shares = (
+        sum(_is_named(word, named) or goes_with(word, content) for word in end.words)
+        / len(end.words)
+        for end in ends
+        if end.words
+    )
+    return max(shares, default=0.0)
+
+
+def _is_named(word: str, named: Sequence[str]) -> bool:
+    """Return whether a record names a thing by this word, by a compound that ends with it, or by a
+    word with the same long beginning: "Konto" in "Tagesgeldkonto", "bénévolat" and "bénévole".
+    """
+    if is_meant_by(word, named):
+        return True
+    return len(word) >= LEAST_HEAD and any(
+        other.endswith(word) or word[:LEAST_BEGINNING] == other[:LEAST_BEGINNING] for other in named
+    )
 
 
 def _share_of_record(end: End, record: Record, named: Sequence[str]) -> float:
@@ -327,18 +385,40 @@ def _share(named: Sequence[str], end: End) -> float:
 
 
 _WORD = re.compile(r"\w+")
+_NAME_OR_NUMBER = re.compile(r"(?<=\w )(?!I\b)[A-ZÀ-Þ]\w|\d")
 
 
-def _is_of_kind(end: End, topic: str, content: str) -> bool:
-    """Return whether an end of this kind can concern a record of this topic and content."""
+def _is_of_kind(end: End, topic: str, record: Record) -> bool:
+    """Return whether an end of this kind can concern a record of this topic."""
+    content = record.content
     match end.kind:
         case "lifted":
-            return _forbids(content)
+            may_end = _forbids(content)
         case "left":
-            return topic not in NOT_LEFT
+            may_end = topic not in NOT_LEFT
         case "possession":
-            return not _owns().isdisjoint(_WORD.findall(content.casefold()))
-    return True
+            may_end = not _owns().isdisjoint(_WORD.findall(content.casefold()))
+        case "done":
+            may_end = record.type == "task" or _in_progress().search(content) is not None
+        case "trip":
+            may_end = _visit().match(spoken(content)) is not None
+        case "holder":
+            may_end = topic.startswith(HELD)
+        case _:
+            may_end = True
+    return may_end
+
+
+@cache
+def _in_progress() -> re.Pattern[str]:
+    return compiled(r"(?<!\w)(?:{in_progress})(?!\w)")
+
+
+@cache
+def _visit() -> re.Pattern[str]:
+    return compiled(
+        r"(?:i|we) (?:am|are) (?:\w+ )?(?:in|at|on|visiting|staying)\b(?!.*\b(?:live|work))"
+    )
 
 
 @cache

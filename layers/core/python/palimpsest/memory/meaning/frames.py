@@ -20,6 +20,7 @@ from palimpsest.memory.meaning.fitting import (
     is_year,
 )
 from palimpsest.memory.meaning.reading import PACKAGE, compiled, is_meant_by, naming, spoken
+from palimpsest.memory.meaning.transitions import transitions_of
 from palimpsest.memory.times import tense_of
 from palimpsest.text.analyser import words
 from palimpsest.text.folding import folded
@@ -29,6 +30,8 @@ from palimpsest.text.word_files import filled_words
 
 MOST = 300  # characters of a sentence that is read
 SHORT = 7  # most blanks of a text that only dates a thing
+HOURS = 24
+LONGEST_LABEL = 30  # characters of a name before a number
 ALIKE = 0.8  # of two spellings of one name
 MOST_OLD = 4  # words of a value that is denied
 MOST_THINGS = 3  # words after "my" that may name what has the value
@@ -38,17 +41,23 @@ _PLAIN = re.compile(
 )
 _FIRST_PERSON = re.compile(r"(?i)\b(?:i|we|ich|wir|je|j'|nous|on|yo|tengo|trabajo)\b")
 _ENDS = " \t.!,;:-()\"'"
+_HAS_GERMAN = re.compile(r"(?i) (?:hat|haben)(?! sich)\b")  # the verb of what it does comes last
+_UNIT = re.compile(r"\s[^\W\d_]")
+_LABEL = re.compile(r"(?<=\s)([^\W\d_][\w-]*) $")
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value in a text, and the text after it."""
+    """A value in a text, and the text after it. `label` is a name right before a number that
+    belongs to it: "Pixel" in "Pixel 7".
+    """
 
     shape: str
     start: int
     end: int
     text: str
     after: str = ""
+    label: str = ""
 
     @property
     def place(self) -> tuple[int, int]:
@@ -132,9 +141,21 @@ def _marks() -> frozenset[str]:
 def values_of(text: str) -> list[Value]:
     """Return the days, times and numbers in a text."""
     return [
-        Value(match.lastgroup or "", match.start(), match.end(), match[0], text[match.end() :])
+        Value(
+            match.lastgroup or "",
+            match.start(),
+            match.end(),
+            match[0],
+            text[match.end() :],
+            _label_before(text, match.start()),
+        )
         for match in _value().finditer(text)
     ]
+
+
+def _label_before(text: str, place: int) -> str:
+    label = _LABEL.search(text, max(0, place - LONGEST_LABEL), place)
+    return label[1].casefold() if label and not label[1].islower() else ""
 
 
 def may_move(text: str) -> bool:
@@ -219,7 +240,7 @@ def has_of(name: str, text: str) -> list[str]:
 
 def changes_a_value(text: str) -> bool:
     """Return whether a sentence says that something has a new value now."""
-    if contrasts_of(text):
+    if contrasts_of(text) or transitions_of(text):
         return True
     if _marks().isdisjoint(word_set(lowered(text[:MOST]))):
         return False
@@ -271,7 +292,8 @@ def _things(text: str, *, is_marked: bool) -> Iterator[tuple[str, ...]]:
     """
     phrases = list(_noun_phrase().finditer(spoken(text)))
     for number, match in enumerate(phrases):
-        is_agent = number + 1 < len(phrases) and _list("moves").search(match["thing"])
+        acts = _list("moves").search(match["thing"]) or _HAS_GERMAN.search(match["thing"])
+        is_agent = number + 1 < len(phrases) and acts
         phrase = tuple(_until_a_verb(match["thing"]))
         if phrase and not is_agent and (match[0] or is_marked):
             yield phrase
@@ -367,8 +389,11 @@ _COMPOUNDS = ("termin", "flug", "budget", "frist", "treffen", "nummer", "preis",
 
 def _fits(new: Value, old: Value) -> bool:
     """Return whether a new value can replace an old one of the same shape."""
-    is_number = new.shape == "number"
-    return not is_number or count_the_same(new.text, new.after, old.text, old.after)
+    if new.shape != "number":
+        return True
+    if old.label and new.label and old.label != new.label:  # "iPhone 15" is no other "Pixel 7"
+        return False
+    return count_the_same(new.text, new.after, old.text, old.after)
 
 
 def _new_value(value: Value, own: Sequence[Value], by: Move) -> Value | None:
@@ -376,10 +401,17 @@ def _new_value(value: Value, own: Sequence[Value], by: Move) -> Value | None:
     value of this shape.
     """
     same = [new for new in by.values if new.shape == value.shape]
+    if not same and value.shape == "time":
+        same = [new for new in by.values if _is_hour(new)]
     if len(same) != 1 or sum(other.shape == value.shape for other in own) != 1:
         denied = folded(value.text) in by.denied
         return same[0] if denied and len(same) == 1 else None
     return same[0]
+
+
+def _is_hour(value: Value) -> bool:
+    """Return whether a number may be an hour of the day: "moved to 10"."""
+    return value.text.isdigit() and int(value.text) <= HOURS and not _UNIT.match(value.after)
 
 
 @cache

@@ -93,6 +93,7 @@ def _groups() -> tuple[Triggers, Mapping[str, tuple[int, int]]]:
         "slots": [triggers(entry) for _, _, entry in slot_entries()],
         "ends": [triggers(entry) for entry in entries(PACKAGE, "ends")],
         "corrections": [triggers(entry) for entry in entries(PACKAGE, "corrections")],
+        "transitions": [triggers(entry) for entry in entries(PACKAGE, "transitions")],
         "signals": [_listed_first("signals")],
         "leaning": [leaning_words["words"] for leaning_words in leaning],
     }
@@ -334,10 +335,11 @@ def naming(text: str) -> tuple[str, ...]:
 
 
 @cache
-def _classes() -> dict[str, frozenset[str]]:
+def _names_by_word(field: str) -> Mapping[str, frozenset[str]]:
+    """Return the names of the lists in a field that each folded word is in."""
     names_by_word: dict[str, set[str]] = {}
     for file in word_files(PACKAGE).values():
-        for name, those in file.get("classes", {}).items():
+        for name, those in file.get(field, {}).items():
             for word in those:
                 names_by_word.setdefault(folded(word), set()).add(name)
     return {word: frozenset(names) for word, names in names_by_word.items()}
@@ -345,24 +347,25 @@ def _classes() -> dict[str, frozenset[str]]:
 
 def classes(word: str) -> frozenset[str]:
     """Return the classes of things that a word is in: "car" and "drive" are both in "vehicle"."""
-    return _classes().get(word, frozenset())
+    return _names_by_word("classes").get(word, frozenset())
 
 
-@cache
-def _fields() -> dict[str, frozenset[str]]:
-    fields_by_word: dict[str, set[str]] = {}
-    for file in word_files(PACKAGE).values():
-        for name, those in file.get("fields", {}).items():
-            for word in those:
-                fields_by_word.setdefault(folded(word), set()).add(name)
-    return {word: frozenset(names) for word, names in fields_by_word.items()}
+def goes_with(word: str, text: str) -> bool:
+    """Return whether a text has a word that may be said in place of this one, if something else is
+    named too: "account" in "my Barclays account" goes with "bank" in "I bank with Barclays".
+    """
+    companions = _names_by_word("companions")
+    own = companions.get(word)
+    if own is None:
+        return False
+    return any(not own.isdisjoint(companions.get(other, ())) for other in words(text))
 
 
 def fields_of(text: str) -> frozenset[str]:
     """Return the fields of life that the words of a text belong to: "vet" and "ewes" are both in
     "vet".
     """
-    known, fields = _fields(), set[str]()
+    known, fields = _names_by_word("fields"), set[str]()
     for word in _FIRST.findall(text):
         plain = folded(word)
         fields |= known.get(plain) or known.get(plain.rstrip("s"), frozenset())

@@ -5,7 +5,7 @@ The weights are learned from labelled pairs (`make relate`) and lie in `relation
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -15,6 +15,12 @@ from typing import Any, Final
 from palimpsest.memory.meaning.signs import Said, Signs, own_signs, shared_signs, words_of
 
 PACKAGE: Final = "palimpsest.memory.meaning"
+SOUNDS: Final = "sounds"
+"""The sign of how much a new statement's words alone sound like a change."""
+Tree = float | Sequence[Any]
+"""A value, or a question: the number of a sign, a limit, the tree for at most this limit, and the
+tree for more.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +43,30 @@ class RelationWeights:
 
 
 @dataclass(frozen=True, slots=True)
+class RelationTrees:
+    """Shallow trees over signs. The sum of their values is the logarithm of the odds of a
+    change.
+    """
+
+    constant: float
+    signs: Sequence[str]
+    trees: Sequence[Tree]
+
+    def likely(self, signs: Signs) -> float:
+        """Return how likely (0..1) a change is."""
+        values = [signs.get(name, 0.0) for name in self.signs]
+        return 1 / (1 + exp(-self.constant - sum(_value(tree, values) for tree in self.trees)))
+
+
+def _value(tree: Tree, values: Sequence[float]) -> float:
+    rest = tree
+    while not isinstance(rest, float):
+        sign, limit, least, most = rest
+        rest = least if values[sign] <= limit else most
+    return rest
+
+
+@dataclass(frozen=True, slots=True)
 class LeastLikely:
     """The probability from which a statement counts as having a relation. A statement that states
     nothing by itself needs `clearly`. `sounds` is the least sum of words that sound like a change.
@@ -53,13 +83,14 @@ class LeastLikely:
 @dataclass(frozen=True, slots=True)
 class Relations:
     """The learned weights. `changes` reads a new statement alone, and says whether it sounds like a
-    change of anything.
+    change of anything. `trees` say whether it changes a certain known statement.
     """
 
     replaces: RelationWeights
     ends: RelationWeights
     repeats: RelationWeights
     changes: RelationWeights
+    trees: RelationTrees
     thresholds: LeastLikely
 
     def likely(self, new: Said, known: Said) -> Likely:
@@ -72,7 +103,10 @@ class Relations:
             for weights in (self.replaces, self.ends, self.repeats)
         ]
         whole = 1.0 + sum(odds)
-        return Likely(*(odd / whole for odd in odds))
+        replaces, ends, repeats = (odd / whole for odd in odds)
+        sounds = self.changes.sum_of_words(words)
+        by_trees = self.trees.likely({**own, **both, SOUNDS: sounds})
+        return Likely(replaces, ends, repeats, changes=(replaces + ends + by_trees) / 2)
 
     def may_change(self, text: str, *, clearly: bool = False) -> bool:
         """Return whether a text alone sounds as if something has changed."""
@@ -82,15 +116,14 @@ class Relations:
 
 @dataclass(frozen=True, slots=True)
 class Likely:
-    """How likely (0..1) a new statement replaces, ends or repeats a known one."""
+    """How likely (0..1) a new statement replaces, ends or repeats a known one, by the weights.
+    `changes` is how likely it does one of the first two, by the mean of the weights and the trees.
+    """
 
     replaces: float
     ends: float
     repeats: float
-
-    @property
-    def changes(self) -> float:
-        return self.replaces + self.ends
+    changes: float
 
 
 def relations_of(stored: Mapping[str, Any]) -> Relations:
@@ -104,6 +137,7 @@ def relations_of(stored: Mapping[str, Any]) -> Relations:
         ends=weights["end"],
         repeats=weights["repeat"],
         changes=weights["change"],
+        trees=RelationTrees(**stored["trees"]),
         thresholds=LeastLikely(**stored["thresholds"]),
     )
 

@@ -12,7 +12,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
-from palimpsest.memory.meaning.ends import ends_of, is_unreal
+from palimpsest.memory.meaning.alignment import alignment
+from palimpsest.memory.meaning.ends import ends_of, is_unreal, names_share
 from palimpsest.memory.meaning.frames import Value, differ, has_of, values_of
 from palimpsest.memory.meaning.reading import fields_of, is_meant_by, naming, spoken
 from palimpsest.memory.meaning.slots import Slot, slot_of
@@ -98,6 +99,7 @@ def own_signs(statement: Said) -> Signs:
     return {
         **{f"new_{name}": 1.0 for name in reading.lists},
         "new_ends": float(bool(ends)),
+        **{f"new_end_{end.kind}": 1.0 for end in ends},
         "new_denies": float(any(end.kind == "plain" for end in ends)),
         "new_unreal": float(is_unreal(statement.text[:MOST])),
         "new_own": float(reading.is_own),
@@ -122,6 +124,8 @@ def shared_signs(new: Said, known: Said) -> Signs:
         "shares": float(theirs > 0),
         "shares_many": float(min(3, theirs)),
         "shares_first": float(bool(other.named) and is_meant_by(other.named[0], reading.named)),
+        "share_of_ended": names_share(ends_of(new.text[:MOST]), other.named, known.text),
+        **alignment(new.text, known.text),
         **_of_topics(new, known, reading, other),
         **_of_values(reading, other),
         **_of_fields(reading, other),
