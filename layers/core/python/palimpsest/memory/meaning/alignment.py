@@ -24,31 +24,33 @@ _DIGIT = re.compile(r"\d")
 
 
 @dataclass(frozen=True, slots=True)
-class _Word:
+class _AlignedWord:
     text: str
     form: str
     is_empty: bool
 
 
 @dataclass(frozen=True, slots=True)
-class _Text:
+class _AlignedText:
     """The words of a statement in order, and again by their first letters."""
 
-    words: Sequence[_Word]
+    words: Sequence[_AlignedWord]
     by_beginning: Mapping[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
-    def has(self, word: _Word) -> bool:
+    def has(self, word: _AlignedWord) -> bool:
         """Return whether the statement has a form of the word."""
         alike = self.by_beginning.get(word.text[:LEAST_SHARED], ())
         return any(is_alike(word.text, other) for other in alike)
 
 
 @lru_cache(maxsize=1024)
-def _read(text: str) -> _Text:
+def _read(text: str) -> _AlignedText:
     plain, empty = spoken(text[:MOST]), empty_words()
-    read = _Text(
+    read = _AlignedText(
         [
-            _Word(folded(match[0]), _form(match[0], match.start()), folded(match[0]) in empty)
+            _AlignedWord(
+                folded(match[0]), _form(match[0], match.start()), folded(match[0]) in empty
+            )
             for match in _WORD.finditer(plain)
         ]
     )
@@ -97,11 +99,11 @@ def alignment(new: str, known: str) -> Mapping[str, float]:
     }
 
 
-def _pairs(mine: _Text, theirs: _Text) -> Sequence[tuple[_Word, _Word]]:
+def _pairs(mine: _AlignedText, theirs: _AlignedText) -> Sequence[tuple[_AlignedWord, _AlignedWord]]:
     return list(zip(mine.words, theirs.words, strict=False))
 
 
-def _is_led(place: int, theirs: _Text, mine: _Text) -> bool:
+def _is_led(place: int, theirs: _AlignedText, mine: _AlignedText) -> bool:
     """Return whether a new word stands after the same word as the one at a place: "at 9", "at
     10".
     """

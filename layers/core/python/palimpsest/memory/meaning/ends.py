@@ -209,8 +209,14 @@ def says_more(sentence: str) -> bool:
     clause of "I closed my account and went to Monzo" does.
     """
     pieces = clauses(spoken(sentence))
-    finest = [piece for piece in pieces if not any(piece != it and it in piece for it in pieces)]
-    return any(_states(piece) and not ends_of(piece) for piece in finest)
+    return any(
+        _states(piece) and not ends_of(piece) for piece in pieces if _is_finest(piece, pieces)
+    )
+
+
+def _is_finest(clause: str, pieces: Sequence[str]) -> bool:
+    """Return whether none of the other pieces is a part of the clause."""
+    return not any(piece != clause and piece in clause for piece in pieces)
 
 
 def _states(clause: str) -> bool:
@@ -347,13 +353,12 @@ def _names_all(ended: Sequence[str], named: Sequence[str], content: str) -> bool
 
 def names_share(ends: Sequence[End], named: Sequence[str], content: str) -> float:
     """Return the largest share (0..1) of an ended thing's words that a record names."""
-    shares = (
-        sum(_is_named(word, named) or goes_with(word, content) for word in end.words)
-        / len(end.words)
-        for end in ends
-        if end.words
-    )
+    shares = (_share_named(end.words, named, content) for end in ends if end.words)
     return max(shares, default=0.0)
+
+
+def _share_named(ended: Sequence[str], named: Sequence[str], content: str) -> float:
+    return sum(_is_named(word, named) or goes_with(word, content) for word in ended) / len(ended)
 
 
 def _is_named(word: str, named: Sequence[str]) -> bool:

@@ -23,7 +23,7 @@ MOST_NAMED = 5  # words that name something, in a statement that may get the new
 _VOWEL = re.compile(r"[aeioAEIO]")
 _NEXT = re.compile(r"(?:\s+|-)(?:[A-ZÀ-Þ]|\d)")
 _FIRST_PERSON = re.compile(
-    r"(?:i|we|ich|wir|je|nous|on|me|nos|he|hemos|cambi|pas)\b|j'", re.IGNORECASE
+    r"(?:i|we|ich|wir|je|nous|on|me|nos|he|hemos|cambi\w+|pas\w+)\b|j'", re.IGNORECASE
 )
 _ARTICLE = re.compile(r"\ban? $", re.IGNORECASE)
 _DETERMINER = re.compile(
