@@ -57,7 +57,7 @@ def test_the_pages_say_what_the_stages_are_configured_with() -> None:
     assert f"{prod.log_days} days in `prod`, {dev.log_days} in `dev`" in PAGE
     assert f"{prod.sizes.requests_per_second} calls a second at most" in PAGE
     assert f"${budget} a month for the account" in PAGE
-    assert f"`prod` takes {prod.sizes.requests_per_second} calls a second" in OPERATIONS
+    assert f"`prod` accepts {prod.sizes.requests_per_second} calls per second" in OPERATIONS
     assert f"A budget of ${budget} a month" in OPERATIONS
     assert f"over {monitoring.REFUSED:,} calls were refused in five minutes" in OPERATIONS
     assert f"takes more than {monitoring.SLOW_MS // 1000} s" in OPERATIONS
