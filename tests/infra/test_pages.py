@@ -60,7 +60,7 @@ def test_the_pages_say_what_the_stages_are_configured_with() -> None:
     assert f"`prod` accepts {prod.sizes.requests_per_second} calls per second" in OPERATIONS
     assert f"A budget of ${budget} a month" in OPERATIONS
     assert f"over {monitoring.REFUSED:,} calls were refused in five minutes" in OPERATIONS
-    assert f"takes more than {monitoring.SLOW_MS // 1000} s" in OPERATIONS
+    assert f"take more than {monitoring.SLOW_MS // 1000} s" in OPERATIONS
     assert f"has waited for {monitoring.WAITED_SECONDS // 60} minutes" in OPERATIONS
 
 
