@@ -4,12 +4,9 @@ is not.
 
 from __future__ import annotations
 
-from datetime import date
-
 import pytest
 
-from benchmarks.truth.form import Case, Check, Said, Session
-from benchmarks.truth.run import Memory, believed_in_process
+from tests.unit.memory.test_ends_and_corrections import current, told
 
 CHANGES = [
     ("I use Vim.", "I switched from Vim to Zed.", "I use Zed."),
@@ -74,35 +71,18 @@ STAYS = [
 ]
 
 
-def memories(*said: str) -> list[Memory]:
-    days = [date(2026, 3, 2), date(2026, 3, 16)]
-    sessions = [
-        Session(day=day, messages=[Said(role="user", content=text)])
-        for day, text in zip(days, said, strict=True)
-    ]
-    case = Case(
-        id="plain", kind="topic", user="sarah", language="en", held_out=False, sessions=sessions,
-        checks=[Check(subject="anybody", known=["x"])],
-    )  # fmt: skip
-    return list(believed_in_process(case))
-
-
-def current(*said: str) -> list[str]:
-    return [memory.content for memory in memories(*said) if memory.is_current]
-
-
 @pytest.mark.parametrize(("before", "now", "known"), CHANGES)
 def test_the_new_value_replaces_the_old_one(before: str, now: str, known: str) -> None:
-    believed = current(before, now)
+    believed = current(told(before, now))
     assert before not in believed
     assert any(known in content for content in believed)
 
 
 @pytest.mark.parametrize(("before", "now"), ENDS)
 def test_what_is_over_is_not_believed(before: str, now: str) -> None:
-    assert before not in current(before, now)
+    assert before not in current(told(before, now))
 
 
 @pytest.mark.parametrize(("before", "now"), STAYS)
 def test_what_is_said_of_something_else_changes_nothing(before: str, now: str) -> None:
-    assert before in current(before, now)
+    assert before in current(told(before, now))

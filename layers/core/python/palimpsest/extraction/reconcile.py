@@ -114,8 +114,9 @@ def _says_nothing_else(statement: Statement) -> bool:
     nothing that takes the place of the ended thing, and has no other clause that states something.
     """
     content = statement.content
-    begins = begins_state(content) or transitions_of(content) or says_more(content)
-    return statement.topic is None and not begins
+    return statement.topic is None and not (
+        begins_state(content) or transitions_of(content) or says_more(content)
+    )
 
 
 def _related(finding: Finding, statement: Statement, rank: int, state: _Known) -> Statement | None:

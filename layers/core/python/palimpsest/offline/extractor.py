@@ -141,8 +141,9 @@ def _findings(
         before.append(text or sentence)
         statements = stated(text, day) if text else ()
         ended = _ended(sentence, before)
-        is_clear = text is not None and _may_change(sentence)
-        if not statements and (is_clear or changes_a_value(sentence)):
+        if not statements and (
+            changes_a_value(sentence) or (text is not None and _may_change(sentence))
+        ):
             yield _depending(sentence, message.seq)
         if (
             ended

@@ -37,6 +37,10 @@ class _AlignedText:
     words: Sequence[_AlignedWord]
     by_beginning: Mapping[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
+    @property
+    def texts(self) -> Sequence[str]:
+        return [word.text for word in self.words]
+
     def has(self, word: _AlignedWord) -> bool:
         """Return whether the statement has a form of the word."""
         alike = self.by_beginning.get(word.text[:LEAST_SHARED], ())
@@ -84,23 +88,19 @@ def alignment(new: str, known: str) -> Mapping[str, float]:
     is_led = is_one and _is_led(rest[0], theirs, mine)
     forms = {word.form for word in map(theirs.words.__getitem__, rest) if not word.is_empty}
     same = forms & {word.form for word in others}
-    begun = takewhile(lambda pair: is_alike(pair[0].text, pair[1].text), _pairs(mine, theirs))
+    begun = sum(takewhile(bool, map(is_alike, mine.texts, theirs.texts)))
     return {
         "again": again / max(1, len(full)),
         "all_again": 1 - len(rest) / len(theirs.words),
         "one_rest": float(is_one),
         "led": float(is_led),
         "others": min(MOST_OTHERS, len(others)) / MOST_OTHERS,
-        "begun": min(MOST_BEGUN, sum(1 for _ in begun)) / MOST_BEGUN,
+        "begun": min(MOST_BEGUN, begun) / MOST_BEGUN,
         "no_rest": float(not rest),
         **{f"same_{form}": 1.0 for form in same},
         **{f"one_{form}": 1.0 for form in same if is_one and again},
         **{f"led_{form}": 1.0 for form in same if is_led and again},
     }
-
-
-def _pairs(mine: _AlignedText, theirs: _AlignedText) -> Sequence[tuple[_AlignedWord, _AlignedWord]]:
-    return list(zip(mine.words, theirs.words, strict=False))
 
 
 def _is_led(place: int, theirs: _AlignedText, mine: _AlignedText) -> bool:
