@@ -105,7 +105,7 @@ test-deep: setup ## Properties searched far deeper than in the gate
 bench: setup ## Measure costs, growth, recall, throughput, cold start and sizes (ARGS="retrieval": a part)
 	@$(PYTHON) -m benchmarks --write $(ARGS)
 
-storm: setup ## Let users talk while everything goes wrong, and judge what was kept (ARGS="--minutes 60 --write")
+storm: setup ## Let users talk while everything goes wrong, and judge what was kept (ARGS="--minutes 60 --pause 15 --write")
 	@$(PYTHON) -m benchmarks.storm $(ARGS)
 
 load: setup ## Ramp up calls to an endpoint's knee: URL=https://… (key: PALIMPSEST_KEY), or else a local stack's

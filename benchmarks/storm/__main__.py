@@ -1,6 +1,6 @@
 """Runs a storm on a local stack of its own, judges it, and writes a report with a picture.
 
-python -m benchmarks.storm [--minutes 10] [--users 20] [--write]
+python -m benchmarks.storm [--minutes 10] [--users 20] [--pause 2] [--write]
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from tests.doubles.openai_api import OpenAIApi
 from tests.e2e.stack import MODEL, Client, Stack, folder_of_its_own
 
 TENANTS = 4
-PAUSE = 2.0  # seconds between two turns of a user, on average
 LONGEST_WAIT = 900  # seconds until everything must be quiet
 LOOK = 5.0
 PAGES = paths.PROJECT / "docs" / "measurements"
@@ -92,20 +91,22 @@ def _job(item: dict[str, Any]) -> str:
     return f"{kind} {state}, tried {tries} times, due in {due:.0f} s"
 
 
-def run(*, minutes: float, users: int) -> tuple[Verdict, Story, Sequence[Course], Counter[str]]:
+def run(
+    *, minutes: float, users: int, pause: float
+) -> tuple[Verdict, Story, Sequence[Course], Counter[str]]:
     with OpenAIApi(answer=well) as api:
         stack = Stack(folder_of_its_own(), api.base_url)
         write_share(stack.folder, 0)
         try:
             stack.start(OPENAI_API_KEY="sk-test", CHAT_MODEL=MODEL)
-            return _storm(stack, api, seconds=minutes * 60, users=users)
+            return _storm(stack, api, seconds=minutes * 60, users=users, pause=pause)
         finally:
             stack.kill()
             shutil.rmtree(stack.folder, ignore_errors=True)
 
 
 def _storm(
-    stack: Stack, api: OpenAIApi, *, seconds: float, users: int
+    stack: Stack, api: OpenAIApi, *, seconds: float, users: int, pause: float
 ) -> tuple[Verdict, Story, Sequence[Course], Counter[str]]:
     clients = [stack.client() for _ in range(TENANTS)]
     begun = time.time()
@@ -113,7 +114,7 @@ def _storm(
     watching = threading.Thread(target=queues.watch)
     watching.start()
     talkers = [
-        User(clients[number % TENANTS], f"user-{number}", until=until, pause=PAUSE)
+        User(clients[number % TENANTS], f"user-{number}", until=until, pause=pause)
         for number in range(users)
     ]
     weather = Weather(stack.folder, api, until)
@@ -216,9 +217,14 @@ def main() -> None:
     )
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--users", type=int, default=20)
+    parser.add_argument(
+        "--pause", type=float, default=2, help="seconds between two turns of a user, on average"
+    )
     parser.add_argument("--write", action="store_true", help="write the report in docs")
     parsed = parser.parse_args()
-    verdict, story, courses, counts = run(minutes=parsed.minutes, users=parsed.users)
+    verdict, story, courses, counts = run(
+        minutes=parsed.minutes, users=parsed.users, pause=parsed.pause
+    )
     text = report(verdict, story, courses, counts)
     print(text)
     details = paths.BUILD / "storm"
@@ -227,7 +233,7 @@ def main() -> None:
     folder = PAGES if parsed.write else details
     title = f"A storm of {parsed.minutes:g} minutes with {parsed.users} users"
     (folder / "storm.svg").write_text(svg(story, title))
-    page(folder / "storm.md", text, minutes=parsed.minutes, users=parsed.users)
+    page(folder / "storm.md", text, minutes=parsed.minutes, users=parsed.users, pause=parsed.pause)
     print(f"The report is in {folder}")
     raise SystemExit(0 if verdict.holds else 1)
 
@@ -238,14 +244,14 @@ def _details(verdict: Verdict) -> dict[str, Any]:
     return {name: getattr(verdict, name)[:50] for name in names}
 
 
-def page(file: Path, table: str, *, minutes: float, users: int) -> None:
+def page(file: Path, table: str, *, minutes: float, users: int, pause: float) -> None:
     file.write_text(
         f"""# A storm
 
 Figures of decision [143](../adr/0143-a-storm.md).
 
-`make storm` lets {users} users talk for {minutes:g} minutes with a local stack of its own. Meanwhile everything goes wrong at the same
-time. Functions' processes are killed with `SIGKILL`, and a double of the model server misbehaves in {len(WAYS)} ways. Tables refuse up to
+`make storm` lets {users} users talk for {minutes:g} minutes with a local stack of its own. Each pauses for {pause:g} s between two turns, on
+average. Meanwhile everything goes wrong at the same time. Functions' processes are killed with `SIGKILL`, and a double of the model server misbehaves in {len(WAYS)} ways. Tables refuse up to
 60 % of the functions' calls, and the search index is away for up to 20 s. Clients try a call again with the same key, for a minute
 at most. Windows have {BUDGET} tokens.
 
