@@ -95,11 +95,11 @@ def reconciled(
         ):
             continue
         is_end = _ends(finding, statement, rank, state)
-        if finding.depends and is_end:
+        stored = statement if is_end else _related(finding, statement, rank, state)
+        if finding.depends and stored is not None:
             put_right.add(quoted)
         if is_end and (finding.depends or _says_nothing_else(statement)):
             continue
-        stored = statement if is_end else _related(finding, statement, rank, state)
         if stored is not None:
             state.statements.append((finding, _in_known_words(stored, state), rank))
     return Reconciled(
@@ -293,7 +293,7 @@ def _order(statement: Statement, rank: int) -> Order:
 def _ends(finding: Finding, statement: Statement, rank: int, state: _Known) -> bool:
     """Return whether the statement says that something ended, and thereby ends a known record."""
     content = unlabelled(finding.content, statement.subject)
-    ended = ends_of(content) if statement.type in ("fact", "event") else ()
+    ended = _newly_ended(finding, content) if statement.type in ("fact", "event") else ()
     if not ended:
         return False
     if _is_planned(ended, content, statement):
@@ -307,6 +307,17 @@ def _ends(finding: Finding, statement: Statement, rank: int, state: _Known) -> b
     for record in stored[: MOST_ENDED - places]:
         _end_stored(record, order, state, on=on)
     return bool(own or stored)
+
+
+def _newly_ended(finding: Finding, content: str) -> Sequence[End]:
+    """Return the ends that a finding states. If it stands with the sentence before it, the ends of
+    that sentence are left out, because they are a finding of their own.
+    """
+    ended = ends_of(content)
+    if not finding.depends or not ended:
+        return ended
+    before = ends_of(content.removesuffix(finding.quote).strip())
+    return [end for end in ended if end not in before]
 
 
 def _is_planned(ended: Sequence[End], content: str, statement: Statement) -> bool:

@@ -203,11 +203,26 @@ def _spanned(year: int, month: int, day: int) -> tuple[date, date, Unit]:
 def _absolute(text: str, at: date, tense: Tense) -> Iterator[Moment]:
     for pattern in (*_date_words().absolute, _NUMERIC):
         for match in pattern.finditer(text):
+            if pattern is _NUMERIC and _is_a_version(match, text):
+                continue
             try:
                 moment = _dated(match, text, at, tense)
             except (ValueError, OverflowError):
                 continue
             yield moment
+
+
+def _is_a_version(match: re.Match[str], text: str) -> bool:
+    """Return whether a number is the end of an English sentence, as in "It runs Ubuntu 20.04."."""
+    from palimpsest.text.language import ENGLISH, language_of  # not at import: no turn needs them
+
+    before = text[max(0, match.start() - BEFORE) : match.start()]
+    return (
+        match["year"] is None
+        and before.rstrip()[-1:].isalpha()
+        and not _before("numeric_dates_follow").search(before)
+        and language_of(text.split()) == ENGLISH
+    )
 
 
 def _dated(match: re.Match[str], text: str, at: date, tense: Tense) -> Moment:

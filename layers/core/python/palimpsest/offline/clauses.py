@@ -12,7 +12,8 @@ from functools import cache
 from typing import Final
 
 from palimpsest.text.analyser import function_words, words
-from palimpsest.text.sentences import is_terminated
+from palimpsest.text.salience import is_own
+from palimpsest.text.sentences import asks, is_terminated
 from palimpsest.text.triggers import lowered, word_set
 from palimpsest.text.word_files import filled
 
@@ -33,6 +34,7 @@ _PATTERNS = {
     "list": r"(?P<first>{item})(?P<middle>(?:, {item})*),? (?:{joins_items}) (?P<last>{item})\W*",
     "dangles": r"[\s,;:]+(?:{danglers})$",
     "depends": r"^\W*(?:{dependents})\b",
+    "breaks": r"[,;?!()]+(?=\s|$)\s*|\s[–—-]\s|\s\(|\s(?:{reasons})\s|\s(?:{and})\s+(?={own})",
     "own": r"(?<!\w)(?:{own})",
     "names_alone": r"^\W*(?:{possessives})\s+[^\W\d_]+\W*$",
     "joints": r"[\s,;，](?:(?<=\S)|(?=\s|(?:{and}|who|with)\s))"
@@ -272,6 +274,27 @@ def _completed(kind: str | None, before: str, clause: str) -> str | None:
             head = _HEAD.match(before)
             return f"{head[0]} {clause}" if head and head[0] != before else None
     return clause
+
+
+_COLON = re.compile(r"[:：](?=\s)")
+FIRST_WORDS = 2  # of a clause, one of which must be in the first person
+LEAST_WORDS = 3
+
+
+def own_clauses(sentence: str) -> Sequence[str]:
+    """Return the clauses of a sentence, divided at its marks, in which people speak of themselves
+    from the beginning: "I'm single" in "I never said that, I'm single.". Questions are left out,
+    and so are the words after a colon, which may be those of others.
+    """
+    clauses = _pattern("breaks").split(_COLON.split(sentence, maxsplit=1)[0])
+    return [
+        clause
+        for clause in (part.strip(" :") for part in clauses)
+        if clause.count(" ") + 1 >= min(LEAST_WORDS, len(clauses))
+        and is_own(" ".join(clause.split()[:FIRST_WORDS]))
+        and not _pattern("depends").match(clause)
+        and not asks(clause)
+    ]
 
 
 def objects(statement: str, *, start: int) -> list[str]:

@@ -38,6 +38,7 @@ from palimpsest.offline.clauses import (
     is_fragment,
     is_in_jest,
     objects,
+    own_clauses,
     parts,
     says_nothing,
     to_the_point,
@@ -141,10 +142,10 @@ def _findings(
         before.append(text or sentence)
         statements = stated(text, day) if text else ()
         ended = _ended(sentence, before)
-        if not statements and (
-            changes_a_value(sentence) or (text is not None and _may_change(sentence))
-        ):
-            yield _depending(sentence, message.seq)
+        if not statements:
+            if changes_a_value(sentence) or (text is not None and _may_change(sentence)):
+                yield _depending(sentence, message.seq)
+            statements = _stated_within(sentence, day)
         if (
             ended
             and _is_end(sentence, ended)
@@ -244,6 +245,15 @@ def _stated(sentence: str, day: date) -> Sequence[Stated]:
         for part, quote in parts(sentence, is_known=_is_known)
         for text in _each(part)
         if (statement := _statement(text, day, quote=quote))
+    ]
+
+
+def _stated_within(sentence: str, day: date) -> Sequence[Stated]:
+    """Return the statements of single clauses of a sentence that is no statement as a whole."""
+    return [
+        partial(statement, content=ended(to_the_point(clause)))
+        for clause in own_clauses(sentence)
+        if (statement := _statement(clause, day, quote=sentence))
     ]
 
 
@@ -361,11 +371,12 @@ def _topic(kind: StatementKind, match: re.Match[str]) -> str | None:
 
 
 def _finding(text: str, quote: str) -> Stated:
+    content = to_the_point(text)
     return partial(
         Finding,
-        content=to_the_point(text),
+        content=content,
         quote=quote,
-        subject=subject_of(text),
+        subject=subject_of(content),
         keywords=tuple(_keywords(text)),
     )
 

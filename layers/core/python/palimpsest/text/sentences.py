@@ -40,9 +40,11 @@ _ABBREVIATION = re.compile(
     r"|approx|[Cc]a|e\.g|i\.e|z\.B|p\.ex|Sra?"
     r"|Mme|Fig|al)|^\d{1,3})\.$"
 )
+LONGEST_DAY = len("30.12.") + 1  # with the character before it
 ABBREVIATED = 8  # characters, with the one before it and the full stop
 _TERMINATED = re.compile(rf"[.!?{ELLIPSIS}{_STOPS}][{_CLOSERS}]*$")
 _NUMBER = re.compile(r"\d")
+_DAY_IN_NUMBERS = re.compile(r"(?<!\d)(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])\.$")
 _DAY_OF_A_MONTH = re.compile(r"\D?(?P<day>\d{1,2}\.) ([^\W\d_]+)")
 _QUESTION = re.compile(r"[?？؟][\"'”’»)」』]*$")
 _WORD = re.compile(r"[^\W_]+")
@@ -168,9 +170,11 @@ def _ends(line: str) -> Iterator[int]:
 
 
 def _is_day_of_a_month(line: str, end: int) -> bool:
-    """Return whether the full stop before `end` follows the number of a day, as in "am 1.
-    Oktober".
+    """Return whether the full stop before `end` follows the number of a day, as in "am 1. Oktober"
+    and "am 1.10. nach Rom".
     """
+    if _DAY_IN_NUMBERS.search(line, max(0, end - LONGEST_DAY), end):
+        return line[end + 1 : end + 2].islower()
     month = _DAY_OF_A_MONTH.match(line, max(0, end - 3))
     return (
         month is not None and month.end("day") == end and month[2].casefold() in date_words().months

@@ -129,7 +129,9 @@ def text_end(text: str, start: int, *, is_long: bool) -> int:
     signed = next(in_lines(signature(), text, first, limit), None)
     if signed:
         return signed.end()
-    return return_of_the_speaker(text, first, limit)
+    end = return_of_the_speaker(text, first, limit)
+    told = None if is_long else anywhere("asks_to_remember").begins_sentence(text, first, end)
+    return end if told is None else told
 
 
 def end_of_words(text: str, start: int) -> int:

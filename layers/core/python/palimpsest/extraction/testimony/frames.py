@@ -10,11 +10,14 @@ from collections.abc import Iterator
 from functools import cache
 
 from palimpsest.extraction.testimony.extents import (
+    after_blanks,
     paragraph_end,
+    quotation_end,
     return_of_the_speaker,
     sentence_end,
     sentence_start,
 )
+from palimpsest.extraction.testimony.heads import below_heads
 from palimpsest.extraction.testimony.lines import Mark
 from palimpsest.extraction.testimony.questions import asks_for_an_answer
 from palimpsest.extraction.testimony.quotations import quotations
@@ -39,6 +42,7 @@ def frames(text: str) -> Iterator[Mark]:
     """Yield all material that the speaker announces."""
     yield from announced(text)
     yield from tasks(text)
+    yield from below_heads(text)
     yield from quotations(text)
     yield from _sentences(text, "into", "request")
     yield from _sentences(text, "mentions", "request")
@@ -53,7 +57,7 @@ def frames(text: str) -> Iterator[Mark]:
     play = play_begins(text)
     if play is not None:
         end = play_ends(text, play)
-        yield play, return_of_the_speaker(text, play, end), "play"
+        yield play, _return_to_reality(text, play, end), "play"
 
 
 def play_begins(text: str) -> int | None:
@@ -73,7 +77,11 @@ def play_ends(text: str, start: int = 0) -> int:
     continues.
     """
     match = anywhere("play_ends").search(text, start)
-    return sentence_end(text, match.start()) if match else len(text)
+    if match is None:
+        return len(text)
+    end = sentence_end(text, match.start())
+    goes_on = anywhere("first_person").search(text, match.end(), end) is not None
+    return match.end() if goes_on else end
 
 
 _ACTION = Sought(r"[ \t]*\*(?=\w)[^*\n]{3,120}\*[ ]")
@@ -131,10 +139,21 @@ def _fiction(text: str) -> Iterator[Mark]:
         start = _order_start(text, match.start())
         end = sentence_end(text, match.end() - 1)
         order = text[match.start() : end]
-        if ":" in order or anywhere("speaks_as").search(text, match.start(), end):
+        quoted = _quoted_after_colon(text, match.start(), end)
+        if quoted is not None:
+            end = quoted
+        elif ":" in order or anywhere("speaks_as").search(text, match.start(), end):
             end = return_of_the_speaker(text, end, paragraph_end(text, end))
         yield max(start, place), end, "fiction"
         place = max(match.end(), end)
+
+
+def _quoted_after_colon(text: str, start: int, end: int) -> int | None:
+    """Return the end of a quotation that begins after a colon between two places; None if there is
+    none.
+    """
+    colon = text.find(":", start, end)
+    return None if colon < 0 else quotation_end(text, after_blanks(text, colon + 1))
 
 
 def _hypotheticals(text: str) -> Iterator[Mark]:
@@ -171,11 +190,27 @@ def _supposed(text: str) -> Iterator[Mark]:
             continue
         limit = paragraph_end(text, match.end())
         again = _TRUE_AGAIN.search(text, match.end(), limit)
-        end = return_of_the_speaker(text, match.end(), again.start() if again else limit)
+        if _EXAMPLE_IN_QUOTES.match(text, match.start()):
+            limit = min(limit, sentence_end(text, match.end()))
+        end = _return_to_reality(text, match.end(), again.start() if again else limit)
         place = max(match.end(), end)
         yield match.start(), place, "hypothetical"
 
 
+def _return_to_reality(text: str, start: int, end: int) -> int:
+    """Return where the speaker speaks of themselves again after `start`, also with "in real life"
+    within a sentence. Return `end` if they do not.
+    """
+    returns = return_of_the_speaker(text, start, end)
+    real = anywhere("in_reality").search(text, start, returns)
+    return returns if real is None else max(start, sentence_start(text, real.start()))
+
+
+_EXAMPLE_IN_QUOTES = re.compile(
+    r"(?:e\.g\.|z\.\s?b\.|p\.\s?ex\.|p\.\s?ej\.|for (?:example|instance)|zum beispiel|par exemple"
+    r"|por ejemplo)[:,]? ?[\"“„«'‘]",
+    re.IGNORECASE,
+)
 _SUPPOSED = re.compile(r"[,;:\s]*[\"“„«'‘(]?\w")
 _SUPPOSES = re.compile(
     r"\b(?:i|we|they|he|she|(?<!can )(?<!could )you|ich|wir|er|sie|je|tu|il|elle|on|nous|yo) $",

@@ -17,6 +17,7 @@ from palimpsest.extraction.testimony.extents import (
     sentence_start,
     text_end,
 )
+from palimpsest.extraction.testimony.heads import text_below
 from palimpsest.extraction.testimony.lines import Mark, shape_of
 from palimpsest.extraction.testimony.turns import turns
 from palimpsest.extraction.testimony.words import (
@@ -105,6 +106,9 @@ def _of_request(text: str, match: re.Match[str]) -> Mark | None:
     if _only_gives(match) and is_conversation:
         return None
     is_long = anywhere("long_things").search(about) is not None
+    below = text_below(text, match.end()) if match["stop"] else None
+    if below is not None:
+        return below, text_end(text, below, is_long=True), "request"
     return start, text_end(text, match.end(), is_long=is_long), "request"
 
 
@@ -275,6 +279,8 @@ def _labelled_sources(text: str) -> Iterator[Mark]:
     the chimney".
     """
     for match in _LABELLED.finditer(text):
+        if "(" in match["label"] and ")" not in match["label"]:
+            continue
         is_label = match["line"] is not None or _OF_OTHERS.search(match["label"]) is not None
         if is_label and _is_source(match["label"]):
             end = paragraph_end(text, match.end())

@@ -48,7 +48,8 @@ _PRONOUNS = frozenset(
 LONGEST = 12  # words that name something: a longer record says more than what ends
 FEW, LEAST_SHARE = 7, 0.4  # of more words, so many in one clause
 PLAINLY = 0.6  # of a record's words, where a denial says nothing of a change
-LEAST_STATED = 3  # words that name something, in a clause that states something else
+# words that name something, in a clause that states something else
+LEAST_STATED, LEAST_AT_PRESENT = 3, 2
 LEAST_HEAD = 5  # letters of a word that ends a compound
 LEAST_BEGINNING = 7  # letters with which two forms of a word begin
 USER: Final = frozenset({"", "user"})
@@ -131,6 +132,11 @@ def _has_needed(number: int, sentence: str) -> bool:
 def _unreal() -> re.Pattern[str]:
     phrases = [phrase for file in word_files(PACKAGE).values() for phrase in file.get("unreal", ())]
     return compiled_lower(rf"\b(?:{'|'.join(phrases)})\b")
+
+
+@cache
+def _at_present() -> re.Pattern[str]:
+    return compiled_lower(rf"\b(?:{'|'.join(entries(PACKAGE, 'at_present'))})\b")
 
 
 @cache
@@ -221,10 +227,11 @@ def _is_finest(clause: str, pieces: Sequence[str]) -> bool:
 
 def _states(clause: str) -> bool:
     """Return whether a clause gives a topic a value, has a name or a number, or names several
-    things.
+    things. A clause with a word such as "now" needs to name fewer.
     """
     has_value = slot_of(clause) is not None or _NAME_OR_NUMBER.search(clause) is not None
-    return has_value or len(naming(clause)) >= LEAST_STATED
+    least = LEAST_AT_PRESENT if _at_present().search(lowered(clause)) else LEAST_STATED
+    return has_value or len(naming(clause)) >= least
 
 
 def is_unreal(text: str) -> bool:

@@ -1,0 +1,102 @@
+"""Finds the text below the head of a message. The head is the first paragraph, in which the speaker
+asks for work on the text below it. Other sentences of the head are the speaker's own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from palimpsest.extraction.testimony.extents import (
+    QUOTATION,
+    after_blanks,
+    greeting,
+    salutation,
+    sentence_end,
+    text_end,
+)
+from palimpsest.extraction.testimony.lines import Mark
+from palimpsest.extraction.testimony.words import anywhere, phrases
+from palimpsest.text.sentences import is_filler, words
+
+LONGEST_HEAD = 600
+LEAST_LETTERS = 40  # of a text below a head
+SHARE_OF_A_HEAD = 0.5  # of the words after a request, which the text below it has at least
+_QUOTED = re.compile(QUOTATION)
+_APART = re.compile(r"[ \t]*\n(?:[ \t]*[-=_*~]{3,}[ \t]*)?[ \t]*\n\s*")
+_RULE = re.compile(r"[ \t]*\n[ \t]*[-=_*~]{3,}[ \t]*\n\s*")
+_ENDS_HEAD = re.compile(rf"{_RULE.pattern}|{_APART.pattern}")
+TASKS = ("work", "work_on_it", "work_on_this", "task_operations", "task_faults", "task_of_others")
+TEXTS = ("sources", "task_texts", "works", "documents", "persons")
+
+
+def below_heads(text: str) -> Iterator[Mark]:
+    """Yield the text below a head that asks for work on it, or that comes before a letter."""
+    end = _ENDS_HEAD.search(text, 0, LONGEST_HEAD)
+    if end is None or not text[: end.start()].strip() or not _is_a_text(text[end.end() :]):
+        return
+    head = text[: end.start()]
+    is_letter = _begins_as_letter(text, end.end()) and not _is_greeting(head)
+    if is_letter or _points(head) or (_RULE.match(end[0]) and _asks_for_work(head)):
+        yield end.end(), text_end(text, end.end(), is_long=True), "request"
+
+
+def text_below(text: str, place: int) -> int | None:
+    """Return where the text below a head begins that has a request until `place`. Return None if
+    nothing of the head follows the request, or if no text is below it.
+    """
+    end = text.find("\n", place)
+    rest = text[place:end].strip()
+    if end < 0 or not any(map(str.isalnum, rest)):
+        return None
+    begun = after_blanks(text, end)
+    is_apart = rest.endswith(":") or _APART.match(text, end) is not None
+    body = text[begun:]
+    is_long = len(body) > SHARE_OF_A_HEAD * len(rest) or _QUOTED.match(body) is not None
+    return begun if is_apart and is_long and _is_a_text(body) else None
+
+
+def _is_a_text(body: str) -> bool:
+    first = body[: sentence_end(body, 0)]
+    return len(body.strip()) >= LEAST_LETTERS and not is_filler(first, words(first))
+
+
+def _begins_as_letter(text: str, place: int) -> bool:
+    return _greeted().match(text, place) is not None or salutation().match(text, place) is not None
+
+
+@cache
+def _greeted() -> re.Pattern[str]:
+    """Return a pattern for the greeting of a letter, such as "Dear neighbours," or "Querida tía:"."""
+    line = rf"(?:{phrases('salutation')})(?!\w)[^\n.?!,:]{{0,40}}[,:!][ \t]*(?:\n|(?=[^\W\d_]))"
+    return re.compile(rf"[ \t]*(?:{line}|{greeting()}[ \t]*\n)", re.IGNORECASE)
+
+
+def _is_greeting(head: str) -> bool:
+    return is_filler(head, words(head)) or _greeted().match(f"{head}\n") is not None
+
+
+def _asks_for_work(head: str) -> bool:
+    return any(anywhere(name).search(head) for name in TASKS)
+
+
+@cache
+def _pointers() -> re.Pattern[str]:
+    """Return a pattern for words that point at a text or its writer: "this customer", "homework
+    from one of my pupils", "sentences like these".
+    """
+    named = "|".join(map(phrases, TEXTS))
+    between = r"(?:\s+[\w'’-]+){0,2}?\s+"
+    this = rf"(?:{phrases('demonstratives')}){between}(?:{named})"
+    of_somebody = (
+        rf"(?:{phrases('of_persons')})\s+(?:(?:one of|einem von|un de|uno de)\s+)?[\w'’]+"
+        rf"{between}(?:{phrases('persons')})"
+    )
+    like_this = r"(?:like|wie|comme|como)\s+(?:this|these|those|diese\w*|ça|ceux-ci|celles-ci|est[ao]s?)"
+    return re.compile(rf"(?<!\w)(?:{this}|{of_somebody}|{like_this})(?!\w)", re.IGNORECASE)
+
+
+def _points(head: str) -> bool:
+    """Return whether a head asks for work and points at a text or its writer."""
+    return _asks_for_work(head) and _pointers().search(head) is not None
