@@ -141,19 +141,33 @@ def _findings(
         text = with_names(_plainly(with_subject(put_right(rest))), before)
         before.append(text or sentence)
         statements = stated(text, day) if text else ()
-        ended = _ended(sentence, before)
         if not statements:
-            if changes_a_value(sentence) or (text is not None and _may_change(sentence)):
-                yield _depending(sentence, message.seq)
+            yield from _changing(sentence, message.seq, is_read=text is not None)
             statements = _stated_within(sentence, day)
-        if (
-            ended
-            and _is_end(sentence, ended)
-            and not any(ends_of(statement.keywords["content"]) for statement in statements)
-        ):
+        if _ends_what_it_does_not_state(sentence, before, statements):
             yield replace(_depending(_with_what(sentence, before), message.seq), quote=sentence)
         for finding in statements:
             yield _cited(finding, message.seq, text, sentence)
+
+
+def _changing(sentence: str, seq: int, *, is_read: bool) -> Iterator[Finding]:
+    """Yield the sentence as a finding that depends on a known one, if it may change that. `is_read`
+    is false if nobody knows whom its pronoun means.
+    """
+    if changes_a_value(sentence) or (is_read and _may_change(sentence)):
+        yield _depending(sentence, seq)
+
+
+def _ends_what_it_does_not_state(
+    sentence: str, before: Sequence[str], statements: Sequence[Stated]
+) -> bool:
+    """Return whether the sentence says that something ended, and none of its statements does."""
+    ended = _ended(sentence, before)
+    return (
+        bool(ended)
+        and _is_end(sentence, ended)
+        and not any(ends_of(statement.keywords["content"]) for statement in statements)
+    )
 
 
 def _without_announcement(sentence: str) -> str:

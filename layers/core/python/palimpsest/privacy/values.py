@@ -54,7 +54,7 @@ def code(text: str, start: int, *, least: int) -> tuple[int, int] | None:
     article = _ARTICLE.match(text, start)
     start = article.end() if article else start
     match = re.compile(
-        rf"{_TURNS}|#?\*?(?=[A-Za-z*#-]{{0,6}}\d)[A-Za-z0-9*#]{{1,16}}"
+        rf"{_TURNS}|#?\*?(?=[A-Za-z*#-]{{0,12}}\d)[A-Za-z0-9*#]{{1,24}}"
         r"(?:[ -]\d[\d*#]{0,7}){0,4}"
     ).match(text, start)
     if match is None:

@@ -8,7 +8,7 @@ from functools import cache
 
 from palimpsest.extraction.testimony.letters import letters
 from palimpsest.extraction.testimony.lines import Mark as Mark  # noqa: PLC0414 - given on
-from palimpsest.extraction.testimony.lines import machine_lines, parts_of_works
+from palimpsest.extraction.testimony.lines import machine_lines, parts_of_works, profiles
 from palimpsest.extraction.testimony.words import in_lines, phrases
 from palimpsest.text.sought import Sought
 
@@ -48,6 +48,7 @@ def blocks(text: str, *, user: str | None) -> Iterator[Mark]:
         yield match.start(), match.end(), "json"
     yield from machine_lines(text)
     yield from parts_of_works(text)
+    yield from profiles(text)
     for match in _INDENTED.finditer(text) if "\n\n" in text or text[:1] in "\t " else ():
         if _LIKE_CODE.search(match[0]):
             yield match.start(), match.end(), "code"

@@ -47,7 +47,7 @@ def frames(text: str) -> Iterator[Mark]:
     yield from _sentences(text, "into", "request")
     yield from _sentences(text, "mentions", "request")
     yield from _sentences(text, "generic_says", "hypothetical")
-    yield from _sentences(text, "injected", "injected")
+    yield from _injected(text)
     yield from _actions(text)
     yield from _personas(text)
     yield from _fiction(text)
@@ -94,6 +94,18 @@ def _sentences(text: str, name: str, reason: str) -> Iterator[Mark]:
     while match := anywhere(name).search(text, place):
         place = max(match.end(), sentence_end(text, match.start()))
         yield match.start(), place, reason
+
+
+def _injected(text: str) -> Iterator[Mark]:
+    """Yield orders to remember something of "the user", each with the rest of the brackets that it
+    is in.
+    """
+    for start, end, reason in _sentences(text, "injected", "injected"):
+        opened = text.rfind("[", 0, start) + 1 if text.find("]", start) > 0 else 0
+        if opened and "]" not in text[opened:start]:
+            yield opened - 1, text.find("]", start) + 1, reason
+        else:
+            yield start, end, reason
 
 
 @cache

@@ -4,6 +4,7 @@ asks for work on the text below it. Other sentences of the head are the speaker'
 
 from __future__ import annotations
 
+# ruff: noqa: RUF001 - marks of many scripts
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -17,10 +18,12 @@ from palimpsest.extraction.testimony.extents import (
     text_end,
 )
 from palimpsest.extraction.testimony.lines import Mark
+from palimpsest.extraction.testimony.turns import turns
 from palimpsest.extraction.testimony.words import anywhere, phrases
 from palimpsest.text.sentences import is_filler, words
 
 LONGEST_HEAD = 600
+LONGEST_CONVERSATION = 2_000  # characters in which the speakers of a conversation are looked for
 LEAST_LETTERS = 40  # of a text below a head
 SHARE_OF_A_HEAD = 0.5  # of the words after a request, which the text below it has at least
 _QUOTED = re.compile(QUOTATION)
@@ -39,7 +42,21 @@ def below_heads(text: str) -> Iterator[Mark]:
     head = text[: end.start()]
     is_letter = _begins_as_letter(text, end.end()) and not _is_greeting(head)
     if is_letter or _points(head) or (_RULE.match(end[0]) and _asks_for_work(head)):
-        yield end.end(), text_end(text, end.end(), is_long=True), "request"
+        yield end.end(), end_below(text, end.end()), "request"
+
+
+def end_below(text: str, start: int) -> int:
+    """Return the end of a text of several paragraphs that begins at `start`. A conversation ends
+    with its last line. A last paragraph that speaks to the assistant is the speaker's own.
+    """
+    end = text_end(text, start, is_long=True)
+    lines = turns(text[start : start + LONGEST_CONVERSATION])
+    if lines and lines[0].start == 0:
+        return min(end, start + lines[-1].end)
+    last = text.rfind("\n\n", start, end) + 1
+    if last and anywhere("addresses").search(text, last, end) is not None:
+        return last
+    return end
 
 
 def text_below(text: str, place: int) -> int | None:
@@ -68,7 +85,7 @@ def _begins_as_letter(text: str, place: int) -> bool:
 
 @cache
 def _greeted() -> re.Pattern[str]:
-    """Return a pattern for the greeting of a letter, such as "Dear neighbours," or "Querida tía:"."""
+    """Return a pattern for the greeting of a letter: "Dear neighbours,", "Querida tía:"."""
     line = rf"(?:{phrases('salutation')})(?!\w)[^\n.?!,:]{{0,40}}[,:!][ \t]*(?:\n|(?=[^\W\d_]))"
     return re.compile(rf"[ \t]*(?:{line}|{greeting()}[ \t]*\n)", re.IGNORECASE)
 
@@ -93,7 +110,8 @@ def _pointers() -> re.Pattern[str]:
         rf"(?:{phrases('of_persons')})\s+(?:(?:one of|einem von|un de|uno de)\s+)?[\w'’]+"
         rf"{between}(?:{phrases('persons')})"
     )
-    like_this = r"(?:like|wie|comme|como)\s+(?:this|these|those|diese\w*|ça|ceux-ci|celles-ci|est[ao]s?)"
+    these = r"this|these|those|diese\w*|ça|ceux-ci|celles-ci|est[ao]s?"
+    like_this = rf"(?:like|wie|comme|como)\s+(?:{these})"
     return re.compile(rf"(?<!\w)(?:{this}|{of_somebody}|{like_this})(?!\w)", re.IGNORECASE)
 
 

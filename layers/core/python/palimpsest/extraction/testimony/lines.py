@@ -9,6 +9,7 @@ from functools import cache
 from itertools import pairwise
 
 from palimpsest.extraction.testimony.words import anywhere, is_own_label, phrases
+from palimpsest.text.sought import Sought
 
 Mark = tuple[int, int, str]
 """The beginning and end of a marked text, and the reason for the mark."""
@@ -154,6 +155,26 @@ def parts_of_works(text: str) -> Iterator[Mark]:
             if len(line) <= LONGEST_HEADING and _heads_a_work(line.rstrip()):
                 yield start, len(text), "document"
                 return
+
+
+LEAST_PARTS_OF_A_PROFILE = 2
+
+
+@cache
+def _part_of_a_profile() -> Sought:
+    return Sought(
+        rf"^[ \t]*(?:{phrases('parts_of_a_profile')})[ \t]*:?[ \t]*$", re.IGNORECASE | re.MULTILINE
+    )
+
+
+def profiles(text: str) -> Iterator[Mark]:
+    """Yield a pasted profile or curriculum vitae, from the first of its headings to the end. A
+    message that begins with such a heading is the speaker's own.
+    """
+    headings = list(_part_of_a_profile().finditer(text))
+    is_below = bool(headings) and bool(text[: headings[0].start()].strip())
+    if is_below and len(headings) >= LEAST_PARTS_OF_A_PROFILE:
+        yield headings[0].start(), len(text), "document"
 
 
 def _heads_a_work(line: str) -> bool:

@@ -17,7 +17,7 @@ from palimpsest.extraction.testimony.extents import (
     sentence_start,
     text_end,
 )
-from palimpsest.extraction.testimony.heads import text_below
+from palimpsest.extraction.testimony.heads import LONGEST_CONVERSATION, end_below, text_below
 from palimpsest.extraction.testimony.lines import Mark, shape_of
 from palimpsest.extraction.testimony.turns import turns
 from palimpsest.extraction.testimony.words import (
@@ -31,7 +31,6 @@ from palimpsest.extraction.testimony.words import (
 from palimpsest.text.sought import Sought
 
 LONGEST_REQUEST = 240
-LONGEST_CONVERSATION = 2_000  # characters in which the speakers of a conversation are looked for
 _IS_ORDER = re.compile(
     r"\s*(?:draft|script|sketch|sample) (?:me |us )?(?:an?|the|some)\b|te cuento", re.IGNORECASE
 )
@@ -105,11 +104,21 @@ def _of_request(text: str, match: re.Match[str]) -> Mark | None:
         return None
     if _only_gives(match) and is_conversation:
         return None
-    is_long = anywhere("long_things").search(about) is not None
-    below = text_below(text, match.end()) if match["stop"] else None
+    return (*_extent_of_text(text, match, start), "request")
+
+
+def _extent_of_text(text: str, match: re.Match[str], start: int) -> tuple[int, int]:
+    """Return beginning and end of the text that follows a request at `start`, or that is below the
+    head of the message.
+    """
+    is_below = match["line"] is not None or "\n\n" in text[match.end() : start]
+    below = start if is_below else None
+    if match["stop"]:
+        below = text_below(text, match.end())
     if below is not None:
-        return below, text_end(text, below, is_long=True), "request"
-    return start, text_end(text, match.end(), is_long=is_long), "request"
+        return below, end_below(text, below)
+    is_long = anywhere("long_things").search(match["about"]) is not None
+    return start, text_end(text, match.end(), is_long=is_long)
 
 
 def _announces(match: re.Match[str], *, names_it: bool) -> bool:
@@ -204,7 +213,7 @@ def _below(text: str) -> Iterator[Mark]:
         is_apart = "\n\n" in head[0]
         if not is_apart and not anywhere("sources").search(text, 0, head.end("head")):
             return
-    yield head.end(), text_end(text, head.end("head"), is_long=True), "request"
+    yield head.end(), end_below(text, head.end()), "request"
 
 
 def _above(text: str) -> Iterator[Mark]:

@@ -24,9 +24,10 @@ _LABEL = re.compile(r"[ \t]*(?:[-*•] )?\**(?P<name>[A-ZÀ-Þ][\w.'-]*(?: [A-Z�
 @cache
 def _report() -> re.Pattern[str]:
     return re.compile(
+        r"(?i:(?:and|but|und|aber|et|mais|y|pero) )?"
         rf"(?P<name>[A-ZÀ-Þ][\w'-]*(?: [A-ZÀ-Þ][\w'-]*)?) "
         rf"(?i:{phrases('reports')})"
-        r"(?i:,? (?:that|dass|que)|[:,]| (?:he|she|they|er|sie|il|elle|él|ella)\b)"
+        r"(?i:,? (?:that|dass|que)| ?[:,]| (?:he|she|they|er|sie|il|elle|él|ella)\b)"
     )
 
 

@@ -16,7 +16,7 @@ from palimpsest.extraction.testimony.extents import (
     sentence_end,
     text_end,
 )
-from palimpsest.extraction.testimony.heads import text_below
+from palimpsest.extraction.testimony.heads import end_below, text_below
 from palimpsest.extraction.testimony.lines import Mark
 from palimpsest.extraction.testimony.words import anywhere, is_own_label, phrases, whole
 
@@ -63,7 +63,7 @@ def _of_paragraph(text: str, start: int) -> Mark | None:
         return None
     below = text_below(text, end) if not is_apart else None
     if below is not None:
-        return below, text_end(text, below, is_long=True), "request"
+        return below, end_below(text, below), "request"
     quoted = quotation_end(text, begun)
     return begun, quoted or text_end(text, end, is_long=is_apart), "request"
 

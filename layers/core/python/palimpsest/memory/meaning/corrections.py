@@ -213,8 +213,8 @@ def _is_whole_name(text: str) -> bool:
 @cache
 def _last_clause() -> re.Pattern[str]:
     return compiled(
-        r"[,;.!–—-]\s*(?:it is|that is|they are|there are|we are|it should be|es ist|es sind"
-        r"|wir sind|c'est|ce sont|il y en a|es|son|hay|somos) "
+        r"[,;.!–—-]\s*(?:it is|that is|they are|there are|we are|it should be|it was|es ist|es sind"
+        r"|es war|wir sind|c'est|c'était|ce sont|il y en a|es|son|era|fue|hay|somos) "
         r"(?P<new>(?:(?:the|at|on|um|am|den|der|le|la|el) )?(?:{any_value})(?: ?[\w%€$.]{1,12})?)$"
     )
 
@@ -395,6 +395,7 @@ def _numbers(tokens: list[re.Match[str]], new: str) -> tuple[int, int] | None:
     return best[0].span() if best else None
 
 
+_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|er|ère|e|º|ª)", re.IGNORECASE)
 COUNTS = frozenset({"digits", "words"})
 
 
@@ -404,9 +405,13 @@ def _calendar() -> re.Pattern[str]:
 
 
 def _kind_of_value(text: str) -> str:
-    """Return the kind of a value: a day of the calendar, a time, a number in digits or in words."""
+    """Return the kind of a value: a day of the calendar, a time, an ordinal, a number in digits or
+    in words.
+    """
     if ":" in text:
         return "time"
+    if _ORDINAL.fullmatch(text):
+        return "ordinal"
     if any(map(str.isdigit, text)):
         return "digits"
     return "calendar" if _calendar().match(text) else "words"
@@ -439,9 +444,17 @@ def _is_name(text: str) -> bool:
 
 def _value(content: str, new: str) -> tuple[int, int] | None:
     slot = slot_of(content)
-    if slot is None or not _is_name(new):
+    if slot is None or not _is_name(new) or _ends_in_a_name(slot.text, new):
         return None
     return _place_of(content, slot.text)
+
+
+def _ends_in_a_name(value: str, new: str) -> bool:
+    """Return whether only the name at the end of a value is to be replaced by another single name,
+    as in "a firm in Ulm".
+    """
+    first, *others = value.split()
+    return bool(others) and " " not in new and _is_name(others[-1]) and not _is_name(first)
 
 
 def _names(tokens: list[re.Match[str]], new: str) -> tuple[int, int] | None:
