@@ -19,7 +19,7 @@ from palimpsest_local.in_process import in_process
 from pydantic import TypeAdapter
 
 from benchmarks.report import Cell, Table
-from benchmarks.retrieval.labelled.dataset import OUR_SETS, load
+from benchmarks.retrieval.labelled.dataset import LONG_TALKS, load
 from benchmarks.retrieval.labelled.form import Conversation, Session
 from benchmarks.truth.versions import versions
 
@@ -62,7 +62,7 @@ def conversations(*, is_odd: bool) -> Iterator[Conversation]:
     """Every second conversation of our labelled sets. The learned relation is trained on the even
     ones alone.
     """
-    for path in OUR_SETS:
+    for path in LONG_TALKS:
         for number, talk in enumerate(load(path).conversations):
             if is_odd == bool(number % 2):
                 yield talk

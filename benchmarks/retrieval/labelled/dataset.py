@@ -28,10 +28,10 @@ __all__ = [
     "ASSISTANTS",
     "FRIENDS",
     "HELPERS",
+    "LONG_TALKS",
     "MESSAGES",
     "OURS",
     "OUR_SETS",
-    "UNSEEN",
     "Conversation",
     "Dataset",
     "Evidence",
@@ -50,14 +50,14 @@ FRIENDS = Path(__file__).parent / "palimpsest-friends-1"
 """Of another kind: what holds for ours alone does not hold here."""
 ASSISTANTS = Path(__file__).parent / "palimpsest-assistants-1"
 """Long talks of people with an assistant, in which they state facts inside requests."""
-OUR_SETS = (OURS, FRIENDS, ASSISTANTS)
-"""The sets that recall is trained on."""
+LONG_TALKS = (OURS, FRIENDS, ASSISTANTS)
+"""The sets in which wrong changes are counted, and pairs of related statements found."""
 MESSAGES = Path(__file__).parent / "palimpsest-messages-1"
 """Short messages between two people, one of six pairs in German."""
 HELPERS = Path(__file__).parent / "palimpsest-helpers-1"
 """Long requests to an assistant."""
-UNSEEN = (MESSAGES, HELPERS)
-"""Sets by authors who did not know the code. Nothing is trained on them."""
+OUR_SETS = (*LONG_TALKS, MESSAGES, HELPERS)
+"""The sets that recall is trained on. The last two are by authors who did not know the code."""
 MAX_FAULTS_SHOWN = 20
 
 

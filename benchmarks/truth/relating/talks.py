@@ -13,7 +13,7 @@ from itertools import chain, islice
 from palimpsest.memory.meaning.reading import is_meant_by, naming
 from palimpsest.memory.meaning.signs import Said
 
-from benchmarks.retrieval.labelled.dataset import OUR_SETS, load
+from benchmarks.retrieval.labelled.dataset import LONG_TALKS, load
 from benchmarks.retrieval.labelled.form import Conversation
 from benchmarks.truth.long_talks import conversations
 from benchmarks.truth.relating.pairs import Pair, stated
@@ -45,7 +45,7 @@ def _of_talk(talk: Conversation) -> Iterator[Pair]:
 @cache
 def _changed() -> frozenset[tuple[str, str]]:
     """Return the messages that state what changes later, each with the message that changes it."""
-    supersessions = (supersession for path in OUR_SETS for supersession in load(path).supersessions)
+    supersessions = (supersession for path in LONG_TALKS for supersession in load(path).supersessions)
     return frozenset(
         (old.message, supersession.new.message)
         for supersession in supersessions
