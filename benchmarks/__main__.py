@@ -170,8 +170,8 @@ def _ministack() -> str:
 
 
 def goes_into_results(options: argparse.Namespace) -> bool:
-    """Return whether the tables are written to the results. They are only if this was asked for. A
-    quick run, a run with another set, and a run beside another commit are never written.
+    """Return whether the tables are written to the results. They are written only with `--write`,
+    and never for a quick run, a run with another set, or a run beside another commit.
     """
     is_ours = Path(options.set) == OUR_SET and options.beside is None
     return options.write and not options.quick and is_ours

@@ -38,9 +38,9 @@ BESIDE = tuple(
 )
 """The folders of packages beside the core layer, whose files go by the names of their packages."""
 LIMITS = {"append": 37, "recall": 72}
-"""How many files a call may run through on the engines of this process: lower them whenever the
-figures fall. A third of them decides whose words a text has, and whether it may be known; two of
-these skip patterns that cannot match.
+"""The most files that a call may run through on the engines of this process. Lower a limit whenever
+the call runs through fewer files. A third of the files decides whose words a text has, and whether
+these may be remembered. Two files of this third only skip patterns that can't match.
 """
 TALK = "/v1/sessions/talk/messages"
 OF_SARAH = "/v1/users/sarah"

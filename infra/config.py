@@ -228,7 +228,7 @@ def _restored(tables: Any) -> Mapping[str, RestoredTable]:
         return {}
     names = json.loads(tables) if isinstance(tables, str) else tables
     if set(names) != set(TABLES):
-        raise SystemExit(f"The context of restored tables names {', '.join(TABLES)}.")
+        raise SystemExit(f"The context of restored tables must name {', '.join(TABLES)}.")
     return {name: RestoredTable(**table) for name, table in names.items()}
 
 

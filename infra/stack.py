@@ -63,7 +63,7 @@ WHOLE_CPU_MB = 1769
 its vectors. `memories` has it because two models and two graphs are in its memory at once.
 """
 GOES_BACK_ON = ("ServerErrors", "Latency", "DeadLetters", "Parked", "StreamLag", "SweepErrors")
-"""The alarms on which a canary goes back."""
+"""The alarms at which a canary deployment goes back to the earlier version."""
 REQUEST_SECONDS = 29  # the HTTP API itself gives up after 30
 LINES = {"summarize": Line(seconds=90), "extract": Line(seconds=90), "sweep": Line(seconds=90)}
 INDEXING = {"embed": Line(seconds=60, batch=10, receives=480), "reindex": Line(seconds=90)}

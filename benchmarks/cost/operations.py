@@ -170,7 +170,7 @@ def memory_of(function: str) -> int:
         rf'_(?:function|worker)\(\s*"{function}",(?:[^()]|\([^()]*\))*?memory_mb=(\w+)', source
     )
     if match is None:
-        raise RuntimeError(f"the stack says no memory of {function}")
+        raise RuntimeError(f"the stack states no memory size for {function}")
     named = re.search(rf"^{match[1]} = (\d+)", source, re.MULTILINE)
     return int(named[1] if named else match[1])
 

@@ -116,7 +116,7 @@ class _Log(io.StringIO):
     """The log output of the functions."""
 
     def taken(self) -> int:
-        """Return the number of bytes since the last call."""
+        """Return how many bytes were logged since the last call."""
         size = len(self.getvalue().encode())
         self.seek(0)
         self.truncate()

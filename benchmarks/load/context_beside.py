@@ -1,5 +1,5 @@
-"""Measures what a context adds to an append on the local AWS. The calls of a turn are made in
-turns, so that the machine's load affects all of them alike.
+"""Measures what a context adds to an append on the local AWS. The kinds of calls alternate, so that
+the machine's load affects all of them alike.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The service on the local AWS: requests a second beside a trivial function, and how soon a message
-is found.
+"""The service on the local AWS: how many requests it answers in a second, compared with a trivial
+function, and how soon a message is found.
 """
 
 from __future__ import annotations

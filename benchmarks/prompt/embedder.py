@@ -1,6 +1,6 @@
-"""The embedder of every measured memory. It uses words, with the topic in place of a memory's verb.
-So a question about a topic is nearest to the topic's memory in every library. It uses the standard
-library only.
+"""The embedder of every measured memory. It makes a vector of the words of a text. A memory's verb
+("lives") counts as the word for its topic ("city"), so that in every library a question about a
+topic is nearest to the topic's memory. It uses the standard library only.
 """
 
 from __future__ import annotations

@@ -73,8 +73,8 @@ class FrontDoor:
 
 
 def _applications(place: Place) -> tuple[Any, Any]:
-    """Return the two applications. Their log goes where it costs little, because Lambda takes the
-    log without using the function's CPU time.
+    """Return the two applications. Their log is thrown away, because Lambda takes a function's log
+    without using the function's CPU time.
     """
     with contextlib.redirect_stdout(_nowhere()):
         from palimpsest.api.app import HttpApp

@@ -112,7 +112,9 @@ class User(threading.Thread):
                 self.course.bad_contexts.append(f"{session.name}: {wrong}")
 
     def _messages(self, session: Session, number: int) -> tuple[list[str], list[dict[str, Any]]]:
-        """Return a turn, every fourth with a call of a tool, and the texts that name it."""
+        """Return the texts and the messages of one turn. Each text begins with the names of its
+        session and turn. Every fourth turn has a call of a tool.
+        """
         mark = f"{session.name}/{number}"
         word = self._chance.choice(WORDS)
         question = (

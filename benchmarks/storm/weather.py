@@ -72,7 +72,7 @@ class Weather:
             self.events.append(Event(KILL, time.time(), detail=name))
 
     def _misbehave(self) -> None:
-        """Let the next calls of the model meet one of the ways."""
+        """Let the model server misbehave in one of the `WAYS` at its next calls."""
         self._rest(1, 4)
         way = self.chance.choice(list(WAYS))
         self.api.script(*[WAYS[way]] * self.chance.randint(1, 3))

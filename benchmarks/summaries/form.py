@@ -75,7 +75,7 @@ class Conversation(_Closed):
     @model_validator(mode="after")
     def _turns_exist(self) -> Conversation:
         if any(question.turn > len(self.turns) for question in self.questions):
-            raise ValueError("a question names a turn of the conversation")
+            raise ValueError("a question names a turn that the conversation does not have")
         return self
 
 

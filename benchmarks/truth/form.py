@@ -31,7 +31,7 @@ CHANGES = tuple(OURS / name for name in ("neighbours", "commuters", "lodgers"))
 the one before had led to.
 """
 BY_ANOTHER = tuple(OURS / name for name in ("callers", "tenants", "villagers"))
-"""Three more of these, by other authors."""
+"""Three more sets of ends, corrections, changed topics and repetitions, by other authors."""
 
 IN_FREE_WORDS = tuple(OURS / name for name in ("potters", "sailors"))
 """Two sets by authors who did not know the rules. The first is about what changes, the second about
@@ -106,7 +106,7 @@ class Check(_Closed):
     @model_validator(mode="after")
     def _checks_something(self) -> Check:
         if not (self.known or self.not_believed or self.once or self.nowhere):
-            raise ValueError("a check names some words")
+            raise ValueError("a check must name at least one word")
         return self
 
 

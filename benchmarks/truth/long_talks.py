@@ -1,4 +1,4 @@
-"""Counts how often a known statement was changed in long conversations although it was still so.
+"""Counts how often a known statement was changed in long conversations although it was still true.
 Hardly any message of such a conversation changes something.
 """
 
@@ -135,7 +135,7 @@ def _spoken(session: Session) -> list[dict[str, str]]:
 
 @contextmanager
 def rules_alone() -> Iterator[None]:
-    """Within it nothing is related by learned weights."""
+    """Let only rules relate statements during this block, without the learned weights."""
     with patch.object(reconcile, "related", return_value=None):
         yield
 

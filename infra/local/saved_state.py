@@ -15,8 +15,8 @@ UNFINISHED = ".unfinished"
 STOPPED = "stopped"
 """A file in the snapshot of a process that ended in order. The next start removes it."""
 AT_STAKE = "at_stake"
-"""A file with a number of seconds: the longest time until the next snapshot, if that one takes as
-long to write as this one.
+"""The name of a file with a number of seconds. That is the longest time until the next snapshot, if
+writing it takes as long as writing this one.
 """
 PROMISED_SECONDS = 10
 

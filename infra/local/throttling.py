@@ -1,5 +1,5 @@
-"""Lets the local AWS throttle the functions' calls of tables, as DynamoDB does, while a file asks
-for it. Storms use it; `make start` never writes that file.
+"""Lets the local AWS throttle the functions' calls to tables, as DynamoDB does, while a file asks
+for it. The benchmark `storm` writes that file; `make start` never does.
 """
 
 import json

@@ -98,7 +98,9 @@ def _deploy(place: Target, context: Sequence[str]) -> None:
     try:
         done = subprocess.run(command, cwd=paths.PROJECT, check=False)
     except FileNotFoundError as error:
-        raise SystemExit(f"{command[0]} is not installed; then deploy: {command}") from error
+        raise SystemExit(
+            f"{command[0]} is not installed. Install it, then run: {command}"
+        ) from error
     if done.returncode != 0:
         raise SystemExit(f"{place.stack} could not be deployed; the reason is printed above.")
 

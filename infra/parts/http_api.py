@@ -23,7 +23,7 @@ from infra.parts.python_function import log_group
 
 DESCRIPTION = paths.LAYERS / "description" / "python" / "palimpsest_description" / "openapi.json"
 OPEN = "site"
-NO_DATA = "Health, documentation and problems hold no data; their function may do nothing."
+NO_DATA = "Health, documentation and problems hold no data; their function can read none."
 ACCESS_LOG = {
     "request_id": "$context.requestId",
     "time": "$context.requestTime",

@@ -20,8 +20,9 @@ HIDDEN_FACTOR = 6
 # The longest time that SQS allows, because a person looks at failures.
 KEPT = Duration.days(14)
 RECEIVES = 8
-"""A job counts its failed tries itself, of which it may have four. A message is also received for a
-function that is throttled and never runs, so the queue allows more receives.
+"""How often a message is received before it becomes a dead letter. A job counts its own failed
+tries, of which it may have four. The queue allows more receives, because it also counts those for a
+function that is throttled and never runs.
 """
 
 

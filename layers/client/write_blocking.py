@@ -25,7 +25,7 @@ blocking client.
 """
 OTHERS = {"anyio": "time", "aiter_bytes": "iter_bytes"}
 COROUTINE = re.compile(r"Coroutine\[Any, Any, (\w+)\]")
-"""The return type of `async` functions. Without `async`, it is only the last type."""
+"""The type of a coroutine. In the blocking client, the type of its result takes its place."""
 RUFF = (sys.executable, "-m", "ruff")
 AS_BLOCKING = ("--quiet", "--stdin-filename", str(BLOCKING), "-")
 

@@ -1,5 +1,5 @@
-"""Palimpsest: the `sessions` function's handler, called with events. Calls that may be repeated
-are, with the same key.
+"""Palimpsest: the handler of the function `sessions`, called with events. A call that is answered
+with 503 is repeated with the same key.
 """
 
 import json

@@ -47,7 +47,9 @@ __all__ = [
 
 OURS = Path(__file__).parent / "palimpsest-memory-1"
 FRIENDS = Path(__file__).parent / "palimpsest-friends-1"
-"""Of another kind: what holds for ours alone does not hold here."""
+"""A set of another kind, in which pairs of friends write to each other. It shows what holds for
+`OURS` alone.
+"""
 ASSISTANTS = Path(__file__).parent / "palimpsest-assistants-1"
 """Long talks of people with an assistant, in which they state facts inside requests."""
 LONG_TALKS = (OURS, FRIENDS, ASSISTANTS)

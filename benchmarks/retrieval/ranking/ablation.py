@@ -35,7 +35,7 @@ CHANGES: Mapping[str, Mapping[str, Any]] = {
     "earlier values of topics are not lowered": {"same_topic": inf},
     "nothing is cut as far": {"far": inf},
 }
-"""The constants that are changed, by what is said of them."""
+"""The constants that each row of the table changes, by the title of the row."""
 
 
 def of_signals(questions: Sequence[AskedQuestion]) -> Table:

@@ -27,7 +27,7 @@ from benchmarks.retrieval.ranking.train import FOLDS, fitted, rounded
 WRITTEN = Path("layers/core/python/palimpsest/recall/answerable.json")
 Answered = Literal["answered", "unanswered", "elsewhere"]
 SHARES: Mapping[Answered, float] = {"answered": 1.0, "unanswered": 0.5, "elsewhere": 0.5}
-"""How much the questions of a kind count together, within a set."""
+"""The weight of all questions of one kind together, within a set."""
 ELSEWHERE = 3  # of so many answered questions, one is asked of another user too
 LOST = 0.03  # share of the answered questions that the floor may lose
 LOSSES = (0.01, 0.02, 0.03, 0.05, 0.10, 0.20)
@@ -52,7 +52,7 @@ class Whether:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A question with the likelihood that weights gave that have not seen it."""
+    """A question, and the likelihood (0..1) of an answer, by weights trained without it."""
 
     question: Whether
     likelihood: float
@@ -138,8 +138,8 @@ def silent(judgements: Sequence[Judged], kind: Answered, *, floor: float) -> flo
 
 
 def curve(questions: Sequence[Whether]) -> Table:
-    """Return how many questions without an answer are met with silence, for each share that is
-    lost.
+    """Return the table of silence. It shows, for each share of answered questions that may be lost,
+    the share of other questions that get no answer.
     """
     by_conversation, by_kind = (
         judged(questions, by_kind=is_by_kind) for is_by_kind in (False, True)

@@ -24,8 +24,8 @@ EVERY = 2 * FIRST  # texts that the reranker reads: another ranker has other tex
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One candidate: what is known of it, and whether it answers. If a reranker has read it,
-    `score` is what that gave.
+    """One candidate: its signals, and the messages of the set that it is or rests on. `score` is
+    the score of the reranker that has read it, or 0.
     """
 
     signals: Mapping[Signal, float]
@@ -35,8 +35,8 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class AskedQuestion:
-    """A question of the set `of` with its candidates, and the messages that answer it. One for the
-    current value of a topic (`is_for_training`) only trains.
+    """A question of the set `of` with its candidates, and the messages that answer it. If it asks
+    for the current value of a topic (`is_for_training`), it is used to train, not to judge.
     """
 
     of: str

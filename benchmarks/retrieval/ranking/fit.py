@@ -3,8 +3,9 @@
 python fit.py < {"groups": [{"x": [[number or null]], "y": [0 or 1], "weight": number}]}
 python fit.py < {"rows": [[number or null]], "y": [0 or 1], "weights": [number]}
 
-Each group has the candidates of one question, which are ranked. Rows alone are told apart. Prints
-the mean, scale and weight of each column, and the constant.
+Each group has the candidates of one question, and the model ranks them. Without groups, the model
+separates the rows with the label 1 from the rows with the label 0. Prints the mean, scale and
+weight of each column, and the constant.
 """
 
 import json
@@ -19,9 +20,10 @@ STRENGTH = 100.0  # how much the mean loss of a pair counts beside the squares o
 
 
 def fitted(groups: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return a pair is an answer and another candidate of the same question: the answer is to have
-    the higher sum. The pairs of a question count as much as its weight says. The sums are then
-    scaled so that they are the logarithm of the odds of an answer.
+    """Return a model that ranks the candidates of a question. It is fitted to pairs of an answer
+    and another candidate of the same question, so that the answer has the higher sum. All pairs of
+    a question together count as much as the question's weight says. The sums are then scaled so
+    that they are the logarithm of the odds of an answer.
     """
     raw = np.array([row for group in groups for row in group["x"]], dtype=float)
     means, scales = np.nanmean(raw, axis=0), np.nanstd(raw, axis=0)

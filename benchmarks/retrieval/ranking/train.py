@@ -154,8 +154,8 @@ def judged(questions: Iterable[tuple[AskedQuestion, Rankers]]) -> Judged:
 
 
 def left_out(questions: Sequence[AskedQuestion], of: str) -> Judged:
-    """Return the set's questions, each asked of rankers that were trained without the conversations
-    of its user.
+    """Return how well the candidates of the questions of the set `of` are ranked. The rankers for a
+    question were trained without the conversations of its user.
     """
     users = sorted({question.user for question in questions if question.of == of})
 
@@ -175,7 +175,9 @@ def left_out(questions: Sequence[AskedQuestion], of: str) -> Judged:
 def kind_left_out(
     questions: Sequence[AskedQuestion], of: str, *, without: Signal | None = None
 ) -> Judged:
-    """Return the set's questions, asked of rankers that were trained on the other sets alone."""
+    """Return how well rankers that were trained on the other sets alone rank the candidates of the
+    questions of the set `of`.
+    """
     rankers = rankers_of(
         train([question for question in questions if question.of != of], without=without)
     )

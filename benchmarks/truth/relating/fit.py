@@ -3,10 +3,10 @@
 python fit.py < {"pairs": [{"signs": {}, "words": [], "label": "", "weight": 1.0, "group": "",
                             "is_unrelated": false}], "strength": C}
 
-Prints `relations` and `trees`. For each label but `leave`, `relations` has its constant, and its
-weight for each sign and each word, beside those of `leave`. For `change`, it has the weights of
-words alone, for all related pairs that replace or end. The trees tell changes from all other
-pairs, by the signs and by these weights of words.
+Prints `relations` and `trees`. For each label except `leave`, `relations` has a constant and a
+weight for each sign and each word, from which those of `leave` are subtracted. For `change`, it has
+the weights of words alone, which tell related pairs that replace or end from other related pairs.
+The trees tell changes from all other pairs, by the signs and by these weights of words.
 """
 
 import json

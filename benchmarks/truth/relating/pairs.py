@@ -46,8 +46,8 @@ class Pair:
 
 
 def written(writer: str) -> Iterator[Pair]:
-    """Yield the pairs of one writer. A line with `=` is known; the lines after it say what the new
-    ones do to it.
+    """Yield the pairs of one writer. A line that begins with `=` is a known statement. Each line
+    below it is a new statement, and begins with a mark that says what it does to the known one.
     """
     for path in sorted((WRITTEN / writer).glob("*.txt")):
         known = ""
@@ -61,8 +61,8 @@ def written(writer: str) -> Iterator[Pair]:
 
 
 def unrelated(pairs: Sequence[Pair]) -> Iterator[Pair]:
-    """New statements that change something, each beside known ones of other subjects, which they
-    leave.
+    """Yield each new statement that changes something, beside known statements about other
+    subjects, which it leaves unchanged.
     """
     known = list(dict.fromkeys(pair.known for pair in pairs))
     changing = {pair.new: pair for pair in pairs if pair.label in ("replace", "end")}

@@ -1,5 +1,6 @@
-"""Statements of long conversations, each beside known ones of the same speaker. Nearly all of them
-leave these as they are, so training learns how rare a change is.
+"""Pairs of a statement in a long conversation and an earlier statement of the same speaker, which
+it leaves unchanged. Labelled changes are left out. From these pairs, training learns how rare a
+change is.
 """
 
 from __future__ import annotations

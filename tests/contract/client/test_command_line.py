@@ -360,7 +360,7 @@ def run(*words: str, given: str = "", **environment: str) -> subprocess.Complete
         (
             ["chat"],
             {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "http://127.0.0.1:1"},
-            "No answer of a model: Conn",
+            "The model gave no answer: Conn",
         ),
     ],
 )

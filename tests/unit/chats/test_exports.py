@@ -112,7 +112,7 @@ def test_an_archive_is_read_as_it_was_sent(tmp_path: Path) -> None:
         ([exports.chatgpt(exports.chatgpt_node("q", "root", "user", ""))], "no conversations"),
         ([exports.moving_house(), {"a": 1}], "conversation 2 has another form"),
         ([{"messages": [{"content": "x"}]}], "message 1 has no role"),
-        ([{"messages": ["x"]}], "message 1 is no message"),
+        ([{"messages": ["x"]}], "message 1 is not a message"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, content: Any, message: str) -> None:

@@ -176,7 +176,7 @@ def call(
     if sent.lost is not None:
         why = f"{type(sent.lost).__name__}: {sent.lost}".removesuffix(": ")
         raise ConnectionLost(
-            f"No answer from {sent.address} ({why}). Is that its address, and is it running?"
+            f"No answer from {sent.address} ({why}). Is the address right? Is the service running?"
         ) from sent.lost
     if sent.status == HTTPStatus.NOT_FOUND and method == "DELETE" and lost_before:
         # an earlier try did it, but its answer was lost

@@ -52,7 +52,9 @@ def lines_of(addresses: Iterable[str]) -> Iterator[JSON]:
     """
     for address in addresses:
         if urlsplit(address).scheme not in ("http", "https"):
-            raise NotTheService(address, "the address of an export's file begins with https://")
+            raise NotTheService(
+                address, "the address of an export's file does not begin with https://"
+            )
         is_here = urlsplit(address).hostname in HERE
         try:
             with (
@@ -63,7 +65,7 @@ def lines_of(addresses: Iterable[str]) -> Iterator[JSON]:
                 yield from (json.loads(line) for line in _lines(answer.iter_text()) if line)
         except (ValueError, RecursionError) as error:
             raise NotTheService(
-                address, "a file of an export has a line of JSON for each row"
+                address, "a file of its export has a line that is not JSON"
             ) from error
         except httpx2.HTTPError as error:
             raise ConnectionLost(

@@ -81,9 +81,9 @@ class UserCalls(GraphCalls):
         format: str | None = None,  # noqa: A002 - as the API calls it
         similarity: bool | None = None,
     ) -> Steps[Recalled]:
-        """Return the memories that answer the query, best first, with their sources. If nothing is
-        relevant, or has a score (0 to 1) of at least `min_score`, the result is empty. Times are
-        texts in RFC 3339.
+        """Return the memories that answer the query, best first, with their sources. If no memory
+        is relevant, or none has a score (0 to 1) of at least `min_score`, the result is empty.
+        Times are texts in RFC 3339.
 
         With `answer`, the result also has an answer from these memories alone. `session` is the
         asking session. Messages in its window are left out. `rerank=False` is faster, but ranks

@@ -369,7 +369,7 @@ def _remember(wrapped: Any, resource: Any, name: str, api: Api, heard: Heard) ->
 
 
 def _nothing(_: Any) -> bool:
-    """Return a stream that hides no part."""
+    """Return False, because no part of the stream is hidden."""
     return False
 
 

@@ -101,7 +101,7 @@ def _decoded(segment: str, named: str) -> str:
         raise BadRequest(
             f"{named} is not a valid id.",
             code="invalid_id",
-            errors=(FieldError(named, "not UTF-8"),),
+            errors=(FieldError(named, "is not UTF-8"),),
         ) from error
 
 
@@ -165,7 +165,7 @@ def json_object(text: str) -> dict[str, Any]:
     """
     value = read_json(text)
     if not isinstance(value, dict):
-        raise BadRequest("This must be a JSON object.", code="invalid_json")
+        raise BadRequest("The JSON must be an object.", code="invalid_json")
     return value
 
 
@@ -180,7 +180,7 @@ def read_json(text: str) -> Any:
         raise _too_deep() from error
     except ValueError as error:  # JSONDecodeError, or a number with too many digits
         where = f" at character {error.pos}" if isinstance(error, json.JSONDecodeError) else ""
-        raise BadRequest(f"This is not JSON{where}.", code="invalid_json") from error
+        raise BadRequest(f"The text is not JSON{where}.", code="invalid_json") from error
     _check_depth(value)
     if ESCAPED_SURROGATE.search(text):
         _check_unicode(value)
@@ -197,7 +197,7 @@ def _finite(text: str) -> float:
 
 
 def _too_deep() -> BadRequest:
-    return BadRequest(f"This is nested deeper than {MAX_DEPTH} levels.", code="invalid_json")
+    return BadRequest(f"The JSON is nested deeper than {MAX_DEPTH} levels.", code="invalid_json")
 
 
 def _check_depth(value: Any) -> None:

@@ -166,12 +166,12 @@ class ReadUsage:
         end = last or today
         begin = first or end.replace(day=1)
         if begin > end or end - begin >= timedelta(days=LONGEST):
-            error = FieldError("from", f"up to {LONGEST - 1} days before `to`")
+            error = FieldError("from", f"must be `to`, or up to {LONGEST - 1} days before it")
             raise Unprocessable(
-                "This period can't be summed up.", code="invalid_period", errors=(error,)
+                "This period is empty or too long.", code="invalid_period", errors=(error,)
             )
         if begin < today - timedelta(days=KEPT_DAYS):
-            error = FieldError("from", f"counts are kept for {KEPT_DAYS} days")
+            error = FieldError("from", f"must be at most {KEPT_DAYS} days ago")
             raise Unprocessable(
                 "Counts of that time are no longer kept.", code="invalid_period", errors=(error,)
             )

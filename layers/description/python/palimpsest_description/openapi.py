@@ -93,15 +93,15 @@ OWNER_PARAMETER = {
     "name": OWNER,
     "in": "query",
     "required": False,
-    "description": "Whose session it is: another user's is not found",
+    "description": "The user of the session. A session of another user is not found",
     "schema": {"type": "string", **LIKE_AN_ID},
 }
 KEY_PARAMETER = {
     "name": KEY,
     "in": "header",
     "required": False,
-    "description": "For a day, the same request with the same key makes nothing more and names "
-    "what the first one made",
+    "description": "If the same request is sent again with the same key within a day, it makes "
+    "nothing new and names what the first request made",
     "schema": {"type": "string", **LIKE_AN_ID},
 }
 TEXTS = frozenset({"UserProfile"})

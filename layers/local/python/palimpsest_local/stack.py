@@ -22,7 +22,7 @@ from tempfile import TemporaryDirectory
 
 ARCHIVE = "stack.zip"
 COMMANDS = {"up": "start", "down": "stop", "reset": "reset", "logs": "logs"}
-"""The commands here, and those of the deployment."""
+"""The command of the deployment that each command of this module runs."""
 
 
 class CannotStart(Exception):

@@ -54,7 +54,7 @@ def _read(row: Any, speakers: Speakers, place: str) -> JSON | None:
     is.
     """
     if not isinstance(row, Mapping):
-        raise ValueError(f"{place} is no message.")  # noqa: TRY004 - the file is wrong
+        raise ValueError(f"{place} is not a message.")  # noqa: TRY004 - the file is wrong
     said_by = next((row[name] for name in SPEAKERS if isinstance(row.get(name), str)), None)
     if said_by is None:
         raise ValueError(f"{place} has no role: name its speaker under `role`.")

@@ -47,7 +47,10 @@ def _installed() -> str:
 def _palimpsest(
     *,
     profile: Annotated[
-        str | None, typer.Option(help="Use the address and key of this `login`.", envvar=PROFILE)
+        str | None,
+        typer.Option(
+            help="Use the address and key that `login` stored under this name.", envvar=PROFILE
+        ),
     ] = None,
     version_: Annotated[  # noqa: ARG001 - typer answers it
         bool,
@@ -137,7 +140,7 @@ def chat(
                 turn = talk.answer(stream, on_text=None if json_ else shown.as_it_comes)
             print(shown.json_of({"content": turn.text}) if json_ else "")
     except openai.OpenAIError as error:
-        raise ValueError(f"No answer of a model: {error}") from error
+        raise ValueError(f"The model gave no answer: {error}") from error
     finally:
         llm.close()
     with suppress(errors.SessionNotFound):  # nothing was said
@@ -234,7 +237,7 @@ def recall(
         bool, typer.Option(help="Also answer the question from the memories.")
     ] = False,
     as_of: Annotated[
-        str | None, typer.Option(help="Show the memories of that time (RFC 3339).")
+        str | None, typer.Option(help="Show the memories that were valid at this time (RFC 3339).")
     ] = None,
     explain: Annotated[bool, typer.Option(help="Show why each memory has its rank.")] = False,
     json_: AsJson = False,
@@ -253,7 +256,7 @@ def remember(
     content: str,
     user: User,
     topic: Annotated[
-        str | None, typer.Option(help="It replaces this topic's current memory.")
+        str | None, typer.Option(help="Topic whose current memory it replaces.")
     ] = None,
     type_: Annotated[
         str, typer.Option("--type", help="fact, event, instruction or task.")
@@ -271,7 +274,9 @@ def remember(
 @app.command()
 def memories(
     user: User,
-    types: Annotated[list[str] | None, typer.Option("--type", help="Of these types.")] = None,
+    types: Annotated[
+        list[str] | None, typer.Option("--type", help="Only memories of these types.")
+    ] = None,
     subject: str | None = None,
     topic: Annotated[str | None, typer.Option(help="Only memories of this topic.")] = None,
     superseded: Annotated[
@@ -317,11 +322,15 @@ def revert(memory: MemoryId, user: User, json_: AsJson = False) -> None:
 def forget(
     user: User,
     memory: Annotated[str | None, typer.Argument(help="One memory, by its id.")] = None,
-    types: Annotated[list[str] | None, typer.Option("--type", help="Of these types.")] = None,
+    types: Annotated[
+        list[str] | None, typer.Option("--type", help="Only memories of these types.")
+    ] = None,
     subject: str | None = None,
-    topic: Annotated[str | None, typer.Option(help="Of this topic.")] = None,
+    topic: Annotated[str | None, typer.Option(help="Only memories of this topic.")] = None,
     session: Annotated[str | None, typer.Option(help="Only memories from this session.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list them.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only list what would be removed.")
+    ] = False,
     json_: AsJson = False,
 ) -> None:
     """Remove one memory, or all that match, with all their versions."""

@@ -102,8 +102,8 @@ def plain(value: Any, *, style: str = "") -> Text:
 
 
 def _words(value: Any) -> str:
-    """Return a value in words. Lists and objects become their parts with commas, without empty
-    parts. A fraction has four digits.
+    """Return a value in words. The parts of a list or an object are joined by commas, and empty
+    parts of an object are left out. A fraction has four significant digits.
     """
     if isinstance(value, list):
         return ", ".join(map(_words, value))

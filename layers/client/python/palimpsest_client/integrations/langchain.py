@@ -137,7 +137,7 @@ def _id(who: Who, runtime: Any) -> str:
 def _chat(message: BaseMessage) -> Message:
     chat = convert_to_openai_messages(message)
     if not isinstance(chat, dict):
-        raise TypeError(f"{type(message).__name__} is no chat message.")
+        raise TypeError(f"{type(message).__name__} is not a chat message.")
     return chat
 
 

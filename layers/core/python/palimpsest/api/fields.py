@@ -141,7 +141,7 @@ def check_embedding(values: Sequence[float], space: Space | None, *, field: str)
     try:
         check_vector(array("f", values), space)
     except (ValueError, OverflowError) as error:
-        errors = (FieldError(field, f"{space.dimension} finite numbers, not all zero"),)
+        errors = (FieldError(field, f"must be {space.dimension} finite numbers, not all zero"),)
         raise Unprocessable(
             "The embedding isn't a vector of the index.", code="invalid_vector", errors=errors
         ) from error

@@ -117,7 +117,7 @@ class Problem(TypedDict):
     minimum: NotRequired[
         Annotated[int, Field(description="The smallest budget that fits, with `budget_too_small`")]
     ]
-    limit: NotRequired[Annotated[Limit, Field(description="With 429")]]
+    limit: NotRequired[Annotated[Limit, Field(description="The limit that was reached, with 429")]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,9 @@ def profile_headings(item: Item, begun: Collection[SectionKind | None]) -> Itera
 def _days_in_order(
     places: Sequence[tuple[BlockType, str]], together: Mapping[str, Sequence[Item]]
 ) -> Iterator[str]:
-    """Yield the names at the places, with each speaker's headings by day."""
+    """Yield a name for each place. The headings of one speaker share their places, in the order of
+    the days. Any other name stays in its place.
+    """
     days: dict[str | None, list[str]] = defaultdict(list)
     for _, name in places:
         first = together[name][0]

@@ -55,7 +55,7 @@ class SessionContext:
         return self.fitted.messages
 
     def tools_for(self, form: ContextFormat) -> Sequence[Mapping[str, Any]]:
-        """Return the tools in the form of an API."""
+        """Return the definitions of the tools in the form that this API takes."""
         return search_tools(form) if self.tools else ()
 
     def refs(self, written: FormattedMessages) -> Sequence[tuple[int, str] | None]:

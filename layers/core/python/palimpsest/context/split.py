@@ -32,12 +32,12 @@ from palimpsest.conversations.window.fit import Fitted, Material, fit
 from palimpsest.text.cutting import Count
 
 STABLE_SHARE, FACTS_SHARE = 4, 10
-"""Divisors of the budget for the stable part: the largest size of the whole part, and
-of its facts.
+"""The budget divided by these numbers is the most that the stable part, and the facts in it, may
+take.
 """
 LEAST_STABLE, LEAST_FACTS = 600, 300
-"""The tokens that the stable part and its facts may take of a small budget, but never more than
-half of it.
+"""Of a small budget, the stable part and its facts may take more than their share: up to this many
+tokens, but never more than half of the budget.
 """
 STEPS = 3  # how often the stable part is halved before it is left out
 
@@ -218,7 +218,9 @@ def _stepped(
 
 
 def _thawed(content: BlockContent) -> BlockContent:
-    """Return the content with a stable part of everything that is known now."""
+    """Return the content with a stable part in which the items that are true now replace the
+    superseded ones.
+    """
     now = content.stable
     items = tuple(_as_now(item, now.replaced.get(item.id)) for item in now.items)
     return replace(content, stable=StableItems(items, added=now.added))

@@ -22,8 +22,9 @@ from palimpsest.text.folding import normalized
 STABLE: tuple[RecordType, ...] = ("instruction", "preference", "fact", "event", "task")
 """The types of records in the stable part, in their order."""
 NEEDED_SHARE, LEAST_NEEDED = 16, 450
-"""A divisor of the budget and a number of tokens. The larger amount is the largest size of the part
-for one question, because no cache serves that part. Its facts take at most a third of it.
+"""The part for one question may take the budget divided by the first number, or the second number
+of tokens if that is more. It is kept small, because no cache serves it. Its facts take at most a
+third of it.
 """
 CHANGES_SHARE = Fraction(17, 20)  # the most of that part for values that were superseded
 BYTES, AROUND = 4, 8

@@ -43,7 +43,7 @@ def check_allowed(name: str | None, *, field: str, lists: Sequence[Sequence[str]
     message = f"must be one of: {', '.join(allowed)}" if allowed else "no model may be named here"
     error = FieldError(field, message)
     raise Unprocessable(
-        "The operator allows other models only.", code="model_not_allowed", errors=(error,)
+        "This model is not allowed here.", code="model_not_allowed", errors=(error,)
     )
 
 
@@ -57,7 +57,7 @@ def check_room(*, system: Chat | None = None, memory: Any = None) -> None:
     ):
         size = len(json.dumps(value, default=dict, ensure_ascii=False).encode())
         if size > most:
-            error = FieldError(field, f"{size} bytes of at most {most}")
+            error = FieldError(field, f"has {size} bytes; at most {most} are allowed")
             raise TooLarge(
                 "The settings are too large.", code="settings_too_large", errors=(error,)
             )

@@ -21,7 +21,7 @@ MAX_PROMPT_BYTES = 6_000  # three prompts fit into the stored configuration of a
 def _short_enough(prompt: str) -> str:
     size = len(json.dumps(prompt, ensure_ascii=False).encode())
     if size > MAX_PROMPT_BYTES:
-        message = f"{size} bytes of at most {MAX_PROMPT_BYTES}"
+        message = f"has {size} bytes; at most {MAX_PROMPT_BYTES} are allowed"
         raise ValueError(message)
     return prompt
 

@@ -155,7 +155,9 @@ def message_sizes(drafts: Sequence[Draft], *, has_contents: bool) -> list[int]:
             else MAX_MESSAGE_BYTES
         )
         if size > most:
-            error = FieldError(f"messages.{number}", f"{size} bytes of at most {most}")
+            error = FieldError(
+                f"messages.{number}", f"has {size} bytes; at most {most} are allowed"
+            )
             raise TooLarge("A message is too large.", code="message_too_large", errors=(error,))
     return sizes
 
@@ -168,7 +170,9 @@ def check_size(drafts: Sequence[Draft], *, has_contents: bool = False) -> int:
     size = sum(message_sizes(drafts, has_contents=has_contents))
     most = MAX_CALL_BYTES if has_contents else MAX_BATCH_BYTES
     if size > most:
-        raise TooLarge(f"The messages have {size} bytes of at most {most}.", code="batch_too_large")
+        raise TooLarge(
+            f"The messages have {size} bytes; at most {most} are allowed.", code="batch_too_large"
+        )
     return size
 
 

@@ -18,8 +18,8 @@ Kept = Annotated[
     str | None,
     Field(
         pattern=r"^([1-9]\d{0,3}d|[1-9]\d?y|permanent)$",
-        description="Days or years (of 365 days), or permanent; default: the days that apply "
-        "without it",
+        description="How long it is kept: days (30d), years of 365 days (2y), or permanent. "
+        "Without it, the more general setting applies",
     ),
 ]
 

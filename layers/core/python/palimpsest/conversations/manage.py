@@ -156,7 +156,7 @@ class ManageSessions:
         check_owner(head, user=user, agent=agent)
         _, wanted = configured(head, settings, setup)
         if head.total_messages or agent != head.agent or wanted != settings:
-            raise Conflict("There is a session under this id.", code="session_exists")
+            raise Conflict("A session with this id exists already.", code="session_exists")
         return LiveSession(scope.session, head, settings)
 
     def replace(
@@ -319,7 +319,7 @@ class ManageSessions:
         if lacking is not None:
             error = FieldError(f"memory.{lacking}", "needs long-term memory")
             raise Unprocessable(
-                "There is no long-term memory here.", code="no_long_term_memory", errors=(error,)
+                "This service has no long-term memory.", code="no_long_term_memory", errors=(error,)
             )
 
     def read(self, scope: SessionScope) -> LiveSession:

@@ -12,8 +12,9 @@ from palimpsest.privacy.asked import asks_for_secret, gives_it, is_bare_secret, 
 from palimpsest.privacy.wishes import Wish, wish_of
 
 ON_RECORD, THIS_TURN, NEXT_TURN_TOO, ASKED, NAMED = 0, 1, 2, 3, 4
-"""Which turns are off the record: none, the newest turn, or also the turn after it. With `ASKED`
-and `NAMED` none is, but in the newest turn the assistant asks for a secret, or the user names one.
+"""How far words are off the record after a message: not at all, in this turn, or in this turn and
+the next. With `ASKED` and `NAMED` nothing is off the record yet, but the next message may give a
+secret: the assistant has just asked for one, or the user has named one.
 """
 
 MOST_TAKEN_BACK = 30
@@ -34,8 +35,8 @@ class Marked:
 
 def marked(messages: Sequence[Message], *, reach: int) -> Marked:
     """Mark the messages of an append that nobody may remember. These are a user's messages off the
-    record, a secret that answers a question for it or comes as "it" after its name, and all answers
-    to such messages. `reach` is the reach after the session's last append.
+    record, messages that give a secret which was asked for or named just before, and all answers to
+    these. `reach` is one of the values above, as it was after the session's last append.
     """
     done: list[Message] = []
     takes_back = False

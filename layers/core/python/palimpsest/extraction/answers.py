@@ -40,7 +40,7 @@ def read_answer(text: str) -> ExtractionAnswer:
     """
     opening = _LIST.search(text) or _BARE_LIST.match(text)
     if opening is None:
-        raise ModelOutputInvalid("The model's answer holds no memories.")
+        raise ModelOutputInvalid("The model's answer holds no list of memories.")
     values, is_whole = _complete_values(text, opening.end())
     findings = [finding for value in values if (finding := _finding(value)) is not None]
     if not findings and (values or not is_whole):

@@ -213,7 +213,7 @@ class Ingest:
 
 def check_length(drafts: Sequence[Draft]) -> None:
     if not 1 <= len(drafts) <= MAX_TRANSCRIPT:
-        error = FieldError("messages", f"{len(drafts)} of 1 to {MAX_TRANSCRIPT}")
+        error = FieldError("messages", f"has {len(drafts)}; 1 to {MAX_TRANSCRIPT} are allowed")
         raise Unprocessable(
             "A transcript has 1 to 1000 messages.", code="transcript_length", errors=(error,)
         )

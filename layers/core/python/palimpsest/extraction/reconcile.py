@@ -48,7 +48,9 @@ MOST_ENDED = 4  # most records that one statement ends
 ALLERGY = "allergy_"
 MOST_ENDS = 12  # of one step
 LASTING = frozenset({"denial", "plain", "left", "job", "home", "partner"})
-"""Kinds of ends of what lasts until its day, if that day is still to come."""
+"""Kinds of ends of things that last until the day of their end. Such a thing has not ended yet if
+that day is still to come.
+"""
 Known = Callable[[], Sequence[Record]]
 """Reads the current records, newest first."""
 
@@ -321,8 +323,9 @@ def _newly_ended(finding: Finding, content: str) -> Sequence[End]:
 
 
 def _is_planned(ended: Sequence[End], content: str, statement: Statement) -> bool:
-    """Return whether the statement is about a later end of something that lasts until then. A thing
-    of a later day may be cancelled before: "Friday's class is off".
+    """Return whether the statement announces a later end of something that lasts until then.
+    Something that happens on a later day is different, because it can be cancelled now: "Friday's
+    class is off".
     """
     lasts = all(end.kind in LASTING for end in ended)
     return lasts and is_to_come(content, at=_day(statement))
@@ -521,8 +524,8 @@ def is_preference(topic: str | None) -> bool:
 
 
 def _meant_record(change: Change, statement: Statement, rank: int, state: _Known) -> Record | None:
-    """Return the stored record that a change is about: the only thing of its kind, or the newest
-    one.
+    """Return the stored record that a change is about. If several name the same things, it is the
+    newest one. Return None if they name different things.
     """
     order = _order(statement, rank)
     meant = [

@@ -151,7 +151,7 @@ class ManageGraph:
                 if end != scope.user and graph.names.id_of(end) not in graph.entities:
                     raise _refused(
                         f"relationships.{number}.{name}",
-                        "no entity of the user",
+                        "is not the id of an entity of the user",
                         code="unknown_entity",
                     )
         self._check_times(relationships, "relationships")

@@ -222,9 +222,11 @@ class ManageMemories:
                 return stored.newest
             raise Conflict("Only the current version can be changed.", code="not_current")
         if stored.record.type == "preference":
-            raise Conflict("A preference changes by setting its value.", code="is_preference")
+            raise Conflict(
+                "This memory is a preference: set its value instead.", code="is_preference"
+            )
         if stored.record.type in GRAPH:
-            raise Conflict("An entity or relationship changes in the graph.", code="is_in_graph")
+            raise Conflict("This memory is part of the graph: change it there.", code="is_in_graph")
         content = changes.pop("content", stored.record.content)
         if content != stored.record.content:
             return self._supersede(scope, epoch, stored, content, changes)

@@ -44,7 +44,8 @@ MAX_METADATA_TERMS = 64  # each is a term of the record's search document
 MAX_ALSO = 8  # an item must not grow with every repetition
 
 USEFUL, WRONG = "+", "-"
-"""The last characters of opinions."""
+"""The last character of a stored opinion, which says whether a recalled memory was useful or wrong.
+"""
 
 MOST_DRAWN = 16  # most relationships that a record lists as drawn from it
 

@@ -75,7 +75,7 @@ def budget_of(model: str | None, *, reserve: int) -> int | None:
         return None
     window = window_of(model)
     if window is None:
-        error = FieldError("model", "not known: give max_tokens")
+        error = FieldError("model", "is not known: give max_tokens")
         raise Unprocessable(
             "The context size of this model is not known.", code="unknown_model", errors=(error,)
         )

@@ -75,7 +75,7 @@ def _used_password() -> Sought:
 
 @cache
 def _locked() -> Sought:
-    """Yield patterns for numbers that open something, as in "the keypad takes 5567"."""
+    """Return a pattern for numbers that open something, as in "the keypad takes 5567"."""
     return Sought(
         rf"(?<!\w)(?:{phrases('locks')})(?!\w){_NOT_COUNTED}{{0,30}}?(?<!\w)"
         rf"(?:{phrases('set_to')})[ \t]*:?[ \t]+(?P<value>{_LOCK_VALUE})(?=[ \t]*(?:[.,;:!?)#]|$))"

@@ -140,8 +140,8 @@ def _kinds() -> tuple[tuple[str, Sought, Class], ...]:
 
 
 def _noun(name: str, no: str) -> Sought:
-    """Return a pattern for texts in lower case, which takes a fraction of the time of a pattern
-    that ignores case.
+    """Return a pattern for the phrases of this name, in texts in lower case. A pattern that ignores
+    case would take several times as long.
     """
     pattern = rf"(?<!\w)(?:{phrases(name)})(?!\w){no}"
     return Sought(_CAPITAL.sub(lambda letter: letter[0].lower(), pattern))

@@ -34,8 +34,9 @@ _TURNS = (
 
 
 def is_no_word(value: str) -> bool:
-    """Return whether a token has a mark of passwords inside or at its end and a digit or a capital,
-    or at least four letters and two digits. Addresses, paths and names of files have none of these.
+    """Return whether a token does not look like a word. Such a token has a mark of passwords,
+    inside or at its end, together with a digit or a capital inside. Or it has at least four letters
+    and two digits. Addresses, paths and names of files are not such tokens.
     """
     if NOT_SAID.search(value) or _ADDRESS_OR_PATH.search(value) or _is_number(value):
         return False

@@ -38,8 +38,8 @@ NOTHING, ONESELF = {True: "", False: ""}, {True: "my", False: "I"}
 
 @cache
 def _what_happened() -> frozenset[str]:
-    """Return a pattern of words such as "what happened". A question with only these words and a
-    time asks for everything of that time.
+    """Return words such as "what" and "happened". A question with only these words and a time asks
+    for everything of that time.
     """
     return frozenset(entries(WORDS, "what_happened"))
 

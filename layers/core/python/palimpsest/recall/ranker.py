@@ -16,7 +16,7 @@ from palimpsest.recall.signals import Signal
 
 Name = TypeVar("Name", bound=str)
 PART = "constant"
-"""The name of the term that every candidate has."""
+"""The name of the model's constant among the terms of a candidate."""
 
 
 @dataclass(frozen=True, slots=True)

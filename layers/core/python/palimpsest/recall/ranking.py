@@ -39,8 +39,8 @@ class Ranked:
 
 MEANT = 0.5  # the score of a topic that the question means, which is near enough by itself
 DOUBT = 2
-"""The number of opinions at which opinions and doubt weigh the same. A single opinion
-says little.
+"""The weight of doubt, counted in opinions. It is added to the number of opinions by which their
+balance is divided, so that a single opinion says little.
 """
 
 NONE_READ: Mapping[str, float] = MappingProxyType({})
@@ -100,7 +100,9 @@ def _given_terms(
 
 
 def _standing(opinions: Sequence[str]) -> float:
-    """Return how good all opinions are together, from -1 to 1. Without opinions it is 0."""
+    """Return the balance of all opinions, from -1 (wrong) to 1 (useful). Without opinions it is 0,
+    and with few it is near 0.
+    """
     useful = sum(opinion.endswith(USEFUL) for opinion in opinions)
     return (2 * useful - len(opinions)) / (len(opinions) + DOUBT)
 

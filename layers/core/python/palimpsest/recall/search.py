@@ -33,8 +33,8 @@ Search = Callable[..., tuple[Hit, ...]]
 SPARE_HITS = 20  # hits beyond k, because some of them may be deleted since they were indexed
 SESSION_HITS = 100  # messages that are read to find sessions; several may be of one session
 MOST_COMPARED, COMPARED_AT_ONCE = 1_000, 500
-"""The most messages that one search compares, and the most that are requested from it. A search may
-find other messages with the same times, so fewer are requested than it can return.
+"""The most messages that one search can return, and the most that are compared in one search. A
+search may also find other messages of the same times, so the second number is smaller.
 """
 USERS = 20  # users of a tenant whose sessions are searched at once
 MESSAGES = MemoryFilter(types=frozenset({"message"}))

@@ -48,7 +48,7 @@ SHORT = 20  # different words; who asks in more of them mostly says something be
 def signals_of(
     candidate: Candidate, relevance: Mapping[str, float], *, near: Thresholds
 ) -> Iterator[tuple[Signal, float]]:
-    """Return the signals of a candidate that no reranker has read. Unknown signals are missing.
+    """Yield the signals of a candidate that no reranker has read. Unknown signals are missing.
     `relevance` has the relevance of each candidate, by key. Without a vector, the meaning is
     estimated from the words.
     """

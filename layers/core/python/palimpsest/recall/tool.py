@@ -169,7 +169,9 @@ def unusable(tool: MemoryTool) -> str:
     can call again.
     """
     texts = " and ".join(f"one string `{name}`, not empty," for name in tool.parameters["required"])
-    return f"{USER_MEMORY}\n- The arguments can't be used: one JSON object with {texts} is needed."
+    return (
+        f"{USER_MEMORY}\n- The arguments can't be used: send one JSON object with {texts} instead."
+    )
 
 
 @dataclass(frozen=True, slots=True)

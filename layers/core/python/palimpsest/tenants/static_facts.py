@@ -77,6 +77,8 @@ def _checked(content: Any) -> Any:
             "A fact must not be empty.", errors=(FieldError("content", "must not be empty"),)
         )
     if len(text) > LONGEST_FACT:
-        error = FieldError("content", f"{len(text)} characters of at most {LONGEST_FACT}")
+        error = FieldError(
+            "content", f"has {len(text)} characters; at most {LONGEST_FACT} are allowed"
+        )
         raise TooLarge("The fact is too long.", code="fact_too_large", errors=(error,))
     return content

@@ -103,8 +103,8 @@ def shortened(text: str, *, limit: int, count: Count, tokens: int | None = None)
 def _longest(
     build: Callable[[int], str], *, size: int, most: int, limit: int, count: Count
 ) -> tuple[int, int]:
-    """Return the largest size that was found, in a few tries, to give a text of at most `limit`
-    tokens, and the number of its tokens.
+    """Return a size for which `build` gives a text of at most `limit` tokens, and the number of
+    these tokens. It is the largest such size that a few tries find.
 
     `size` is a first guess and `most` the upper bound, both in characters. `build(0)` must fit.
     """

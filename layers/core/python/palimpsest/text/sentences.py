@@ -58,7 +58,7 @@ _OPENING = r"\W*+"  # marks and blanks before a sentence's first word
 
 
 def _begins(field: str) -> re.Pattern[str]:
-    """Return a pattern that matches texts that begin with one of the field's patterns."""
+    """Return a pattern for texts that begin with a phrase from this field of the word files."""
     return either(*patterns_by_writing(field), opening=_OPENING)
 
 

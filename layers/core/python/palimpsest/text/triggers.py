@@ -74,7 +74,7 @@ class Triggers:
             self._words[word] |= pattern
 
     def patterns_of(self, word: str) -> int:
-        """Return the patterns that may match a text with this word."""
+        """Return the patterns that may match a text with this word, as the bits of one number."""
         patterns = self._words.get(word, 0)
         for beginning, those in self._beginnings.get(word[:BEGINNING], {}).items():
             patterns |= those if word.startswith(beginning) else 0
@@ -85,14 +85,16 @@ class Triggers:
 
 
 _TOGETHER: list[tuple[Triggers, int]] = []
-"""The triggers that are asked together, each with the place of its first pattern among the patterns
-of all of them.
+"""All triggers that are looked up together. Their patterns are numbered as one series, and each
+entry has the number of its first pattern.
 """
 _JOINING = Lock()
 
 
 def _join(triggers: Triggers) -> int:
-    """Let the triggers be asked with others. Return the place of their first pattern."""
+    """Add the triggers to those that are looked up together. Return the number of their first
+    pattern.
+    """
     with _JOINING:
         last, place = _TOGETHER[-1] if _TOGETHER else (None, 0)
         place += last.size if last else 0
@@ -127,7 +129,9 @@ def _patterns_by_word(joined: int) -> _PatternsByWord:
 
 @lru_cache(maxsize=256)  # a sentence is asked for by many readers
 def _mask_of_all(text: str, joined: int) -> int:
-    """Return the patterns of the first `joined` triggers of `_TOGETHER` that may match the text."""
+    """Return the patterns of the first `joined` triggers of `_TOGETHER` that may match the text, as
+    the bits of one number.
+    """
     if _TWO in text:
         return -1
     patterns = _patterns_by_word(joined)

@@ -117,8 +117,8 @@ def uploaded(scope: Scope, user: str | None) -> str:
 
 
 def sent(scope: UserScope) -> str:
-    """Return the prefix of the keys of all texts that were sent in one call for imports of a user.
-    The user's epoch follows in the key.
+    """Return the prefix of the keys of imports for a user that came as one text in a call. In each
+    key, the user's epoch follows this prefix.
     """
     return f"imports/{scope.tenant}/text/{scope.user}/"
 

@@ -76,7 +76,9 @@ def mem0(exported: Any) -> list[Statement]:
     """
     listed = _listed(_parsed(exported), ("results", "memories"))
     if len(listed) > MOST_MEMORIES:
-        raise _refused("data", f"{len(listed)} memories of at most {MOST_MEMORIES} in a call")
+        raise _refused(
+            "data", f"has {len(listed)} memories; a call may have at most {MOST_MEMORIES}"
+        )
     return [_statement(number, fact) for number, fact in enumerate(listed)]
 
 

@@ -52,7 +52,7 @@ class Before:
         """
         if self.is_over or self.is_begun == isinstance(line, ExportLine):
             raise Unprocessable(
-                "a file begins with a line of the kind `export` and ends with one of the kind `end`"
+                "a file must begin with a line of kind `export` and end with one of kind `end`"
             )
         match line:
             case SessionLine():

@@ -160,7 +160,7 @@ def check(lines: Iterable[bytes], *, user: str | None, now: datetime, rule: Secr
                 errors=(FieldError(f"line {number}", "holds a secret"),),
             )
     if user is not None and users != 1:
-        raise _invalid(f"It has {users} users, and must have one.")
+        raise _invalid(f"The import has {users} users, but must have exactly one.")
 
 
 def _invalid(detail: str) -> Unprocessable:

@@ -87,7 +87,9 @@ class ManageVectors:
         for number, vector in enumerate(made):
             if len(vector.values) != first.dimension:
                 raise _refused(
-                    "other_dimension", f"vectors.{number}.values", f"{first.dimension} numbers"
+                    "other_dimension",
+                    f"vectors.{number}.values",
+                    f"must have {first.dimension} numbers",
                 )
         parts = [made[start : start + AT_ONCE] for start in range(0, len(made), AT_ONCE)]
         self._count_with(scope, before, parts)
@@ -221,13 +223,15 @@ class ManageVectors:
         seen: set[str] = set()
         for number, new_vector in enumerate(new_vectors):
             if new_vector.id in seen:
-                raise _refused("duplicate_id", f"{field.format(number)}id", "each id once")
+                raise _refused(
+                    "duplicate_id", f"{field.format(number)}id", "is the id of another vector too"
+                )
             seen.add(new_vector.id)
             if (new_vector.text is None) != (new_vectors[0].text is None):
                 raise _refused(
                     "other_model",
                     f"{field.format(number)}text",
-                    "all with values, or all with text",
+                    "must be given for all vectors or for none",
                 )
         model, vectors = self._embedded(
             scope, [vector.text for vector in new_vectors if vector.text is not None]
@@ -238,7 +242,7 @@ class ManageVectors:
                 raise _refused(
                     "invalid_vector",
                     f"{field.format(number)}values",
-                    "finite numbers, not all zero",
+                    "must be finite numbers, not all zero",
                 )
         return model, [
             StoredVector(vector.id, array("f", value), vector.metadata, vector.text)

@@ -256,8 +256,8 @@ def _apply(partition: Partition, commit: Commit) -> None:
 
 
 def _moved(head: Head, commit: Commit) -> Head:
-    """Return the head with the commit's changes. Counters change by their difference, and other
-    fields are set or stay.
+    """Return the head with the commit's changes. A counter changes by a difference. Any other field
+    that the commit changes gets its new value.
     """
     changes: dict[str, Any] = {}
     for field in fields(Head):

@@ -50,7 +50,7 @@ class ListArguments(Closed):
     subject: Annotated[
         str | None, Field(max_length=200, description="Only memories about this person or thing")
     ] = None
-    limit: Annotated[int, Field(ge=1, le=100, description="The most memories")] = 20
+    limit: Annotated[int, Field(ge=1, le=100, description="The most memories to list")] = 20
     cursor: Annotated[
         str | None, Field(max_length=2_000, description="next_cursor of the page before")
     ] = None

@@ -104,15 +104,15 @@ def _condition(value: Any) -> Any:
 def _operand(operator: str, operand: Any) -> None:
     if operator == "exists":
         if not isinstance(operand, bool):
-            raise ValueError("exists takes true or false")
+            raise ValueError("the operator exists takes true or false")
     elif operator == "in":
         if not isinstance(operand, list) or not 1 <= len(operand) <= MOST_IN:
-            message = f"in takes a list of 1 to {MOST_IN} values"
+            message = f"the operator in takes a list of 1 to {MOST_IN} values"
             raise ValueError(message)
         for part in operand:
             _scalar(part)
     elif place(_scalar(operand)) is None and operator in RANGES:
-        message = f"{operator} takes a number, or a time in ISO 8601"
+        message = f"the operator {operator} takes a number, or a time in ISO 8601"
         raise ValueError(message)
 
 
@@ -168,9 +168,9 @@ Conditions = Annotated[
     dict[Path, Condition],
     Field(
         max_length=MAX_METADATA_TERMS,
-        description="By name, nested ones joined by dots: a value that it must have, or "
-        "conditions. `ne` also holds "
-        "where there is none; a list has each of its values",
+        description="Conditions on metadata, by name; names of nested values are joined by dots. "
+        "A condition is a value, or an object with operators. `ne` is also met where there is no "
+        "value. Of a list, one matching value is enough",
     ),
 ]
 

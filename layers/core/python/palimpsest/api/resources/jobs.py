@@ -64,7 +64,7 @@ class ListedJob(TypedDict):
     session_id: str | None
     range: SequenceRange | None
     attempt: int
-    error: Annotated[str | None, Field(description="A code")]
+    error: Annotated[str | None, Field(description="Why the job failed, as a code")]
     created_at: Moment
 
 
@@ -79,14 +79,15 @@ class WorkedJob(ListedJob):
 
 class ShownJob(WorkedJob):
     receipt: NotRequired[
-        Annotated[Receipt | RedactionReceipt, Field(description="Of an erasure or a redaction")]
+        Annotated[
+            Receipt | RedactionReceipt,
+            Field(description="The receipt of an erasure or a redaction"),
+        ]
     ]
     files: NotRequired[
         Annotated[
             list[str],
-            Field(
-                description="Of an export: addresses that work for an hour, in the order of lines"
-            ),
+            Field(description="The files of an export, in order: addresses that work for an hour"),
         ]
     ]
 
@@ -100,7 +101,7 @@ class ShownModelCall(TypedDict):
     at: Annotated[Moment, Field(description="When it ended")]
     model: str | None
     instructions: Annotated[str, Field(description="The system message")]
-    text: Annotated[str, Field(description="The data, in the user role")]
+    text: Annotated[str, Field(description="The user message, which holds the data")]
     answer: Annotated[str | None, Field(description="null if the call failed")]
     error: Annotated[str | None, Field(description="A code, if the call failed")]
     tokens_in: int
@@ -165,7 +166,7 @@ def list_jobs(
         ),
     ] = None,
     session_id: Annotated[
-        str | None, Query(description="Of this session", json_schema_extra=LIKE_AN_ID)
+        str | None, Query(description="Only jobs of this session", json_schema_extra=LIKE_AN_ID)
     ] = None,
     state: Annotated[JobState | None, Query(description="Only jobs in this state")] = None,
     limit: Limit = DEFAULT_LIMIT,

@@ -105,8 +105,8 @@ class RecallBody(Closed):
     format: Annotated[
         Literal["json", "context"],
         Field(
-            description="context: the answer's `context` has the memories as `[User Memory]` text "
-            "for a model, too"
+            description="context: the answer also has a `context`, the memories as `[User Memory]` "
+            "text for a model"
         ),
     ] = "json"
     similarity: Annotated[
@@ -190,7 +190,7 @@ class Found(TypedDict):
     occurs_at: Occurs
     due_at: Due
     when: Annotated[
-        str | None, Field(description="Its time as lines show it, such as `planned for 2026-10-01`")
+        str | None, Field(description="Its time in words, such as `planned for 2026-10-01`")
     ]
     rests_on_changed: RestsOnChanged
     role: Annotated[str | None, Field(description="Role of a message; null for a memory")]
@@ -238,8 +238,8 @@ class Recalled(FoundMemories):
     answer: Annotated[
         str | None,
         Field(
-            description="Only if it was asked for. Empty if no memory answers the question, or if "
-            "`answerable` is below the tenant's `answer_floor`. Without a model: one "
+            description="The answer, if it was asked for. Empty if no memory answers the question, "
+            "or if `answerable` is below the tenant's `answer_floor`. Without a model: one "
             "sentence, at most 400 characters"
         ),
     ]
@@ -258,7 +258,7 @@ class Recalled(FoundMemories):
         Sequence[str],
         Field(
             description="The parts that failed: vector, search, reranker, answer. `reranker: "
-            "partial`: it had no time for all of the first memories"
+            "partial`: the reranker had no time to read all of the first memories"
         ),
     ]
     usage: ModelUsage

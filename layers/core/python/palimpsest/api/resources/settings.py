@@ -26,15 +26,15 @@ class Limits(Closed):
     """The limits of the tenant. null means no limit."""
 
     requests_per_second: Annotated[
-        int | None, Field(ge=1, le=1_000, description="Over that: 429")
+        int | None, Field(ge=1, le=1_000, description="Requests beyond this are answered 429")
     ] = None
     sessions: Annotated[
         int | None,
         Field(
             ge=1,
             le=1_000_000,
-            description="The most sessions that exist at a time. To begin one more is answered "
-            "429; existing sessions continue",
+            description="The most sessions that exist at a time. A call that begins one more is "
+            "answered 429; existing sessions continue",
         ),
     ] = None
     memories: Annotated[
@@ -72,14 +72,14 @@ class NewTenantSettings(Closed):
         Field(
             ge=1,
             le=36_500,
-            description="Days after their last mention that facts, events and instructions are "
-            "kept",
+            description="Days for which facts, events and instructions are kept after their last "
+            "mention",
         ),
     ] = TenantSettings().memory_days
     retention: Annotated[
         Retention,
         Field(
-            description="By kind; overrides retention_days and memory_days",
+            description="How long each kind is kept; overrides retention_days and memory_days",
             default_factory=Retention,
         ),
     ]

@@ -56,12 +56,14 @@ class Used(TypedDict):
     tokens_in: int
     tokens_out: int
     embedding_calls: Annotated[
-        int, Field(description="Of a model server; the built-in model is not counted")
+        int, Field(description="Calls of a model server; the built-in model is not counted")
     ]
     embedding_tokens: int
     cost_usd: Annotated[float, Field(description="For the calls with a known price")]
     unpriced_calls: Annotated[int, Field(description="Calls without a known price or known tokens")]
-    chat_calls: Annotated[int, Field(description="Of the caller's own models, as it reported them")]
+    chat_calls: Annotated[
+        int, Field(description="Calls of the caller's own models, as it reported them")
+    ]
     chat_tokens_in: int
     chat_tokens_cached: Annotated[
         int, Field(description="The part of `chat_tokens_in` that a prompt cache served")

@@ -148,8 +148,8 @@ def stores(memories: Memories) -> Mapping[BlockType, Store]:
     """
 
     def extracted(job: Job) -> PartState:
-        """Return whether the job's range is extracted. It counts as failed as long as a part of it
-        is parked.
+        """Return the state of the job's range: `stored` once it is extracted, `failed` as long as a
+        part of it is parked, else `pending`.
         """
         progress = memories.progress(Scope(job.tenant).user(job.user or ""), job.session)
         if any(first <= job.last and last >= job.first for first, last in progress.parked):
@@ -160,7 +160,7 @@ def stores(memories: Memories) -> Mapping[BlockType, Store]:
 
 
 def _in_the_table(_job: Job) -> PartState:
-    """Return True, because messages are stored when they are appended. Their vectors are stored
+    """Return `stored`, because messages are stored when they are appended. Their vectors are stored
     later, through the stream.
     """
     return "stored"

@@ -31,9 +31,9 @@ from palimpsest.scope import SessionScope
 Turn = Sequence[Message]
 
 STAYING_SHARE, FOLDED_SHARE = Fraction(3, 4), Fraction(7, 8)
-"""The parts of the trigger that system message, recent turns and a summary may weigh together after
-an overflow, so that the next overflow is not due soon. The first part holds for the summary from
-before the overflow, the second for the longest summary.
+"""How much of the trigger the system message, the recent turns and a summary may take together
+after an overflow, so that the next overflow is not due soon. The first share is for the summary
+from before the overflow, the second for the longest summary.
 """
 
 RAISE_SHARE = 10  # if nothing can be evicted, the trigger rises by this part of the budget

@@ -174,7 +174,7 @@ def _within(completion: Completion, step: _Step, count: Count) -> str:
     if completion.usage.tokens_out >= step.output and not is_terminated(text):
         text = shortened(text, limit=max(1, count(text) - 1), count=count)[0].strip()
     if not text:
-        raise ModelOutputInvalid("The summary does not fit its limit.")
+        raise ModelOutputInvalid("Nothing of the summary fits its limit.")
     return text
 
 

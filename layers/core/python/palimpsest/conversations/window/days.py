@@ -23,8 +23,8 @@ def day_of(message: Message) -> date | None:
 
 
 def dating_day(message: Message) -> date | None:
-    """Return the day to which relative words of the message refer. None if the text is data or the
-    time is unknown.
+    """Return the day to which relative words of the message refer. Return None for the output of a
+    tool, whose words may refer to any day, and if the time is unknown.
     """
     return None if message.role in UNDATED else day_of(message)
 

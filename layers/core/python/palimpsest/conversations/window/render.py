@@ -203,7 +203,7 @@ class WindowEntry:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """The tokens of a part of a message that a context leaves out. If `part` is `message`, the
+    """A part of a message that a context leaves out, with its tokens. If `part` is `message`, the
     whole message is left out; a short text replaces it if nothing else would remain.
     """
 

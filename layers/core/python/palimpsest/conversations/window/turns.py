@@ -275,8 +275,8 @@ def _nameless(user: MessageParts, room: int, count: Count) -> MessageParts:
 
 
 def _stub(draft: MessageParts, room: int, count: Count) -> MessageParts:
-    """Return a message with only a short text, which replaces the newest message. This is for a
-    chain without a user message, if even its calls without their texts are too large.
+    """Return the message as a short text alone, cut to the room. This is for a chain without a user
+    message, if its calls are too large even without their texts.
     """
     entry = draft.entry
     text = plain(entry.chat["content"]) or marker(entry.tokens, entry.seq).strip()

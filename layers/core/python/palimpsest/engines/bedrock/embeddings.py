@@ -133,9 +133,11 @@ class BedrockEmbedder:
         try:
             vectors = [unit(vector) for vector in self._family.vectors(json.loads(answer))]
         except (ValueError, TypeError, LookupError, RecursionError) as error:
-            raise ModelOutputInvalid("The model's answer holds no vector for each text.") from error
+            raise ModelOutputInvalid("The model's answer lacks a vector for some text.") from error
         if len(vectors) != count or any(len(vector) != self._space.dimension for vector in vectors):
-            raise ModelOutputInvalid("The model returned vectors of a wrong number or dimension.")
+            raise ModelOutputInvalid(
+                "The model returned a wrong number of vectors, or vectors of a wrong dimension."
+            )
         yield from vectors
 
     @cached_property

@@ -63,7 +63,7 @@ def _read(
             return _message(owner, name, new, old)
         case "record" if name.startswith(RECORD):
             return _record(owner, name, new, old)
-    raise ValueError("an item of another kind")
+    raise ValueError("the item is of an unknown kind")
 
 
 def _message(
@@ -114,7 +114,7 @@ def _job(owner: str, kind: JobKind) -> JobNotice | None:
     tenant, marker, job = owner.split("#")
     Scope(tenant).job_partition(job)
     if marker != "job" or not KIND.fullmatch(kind):
-        raise ValueError("no job")
+        raise ValueError("the item is not a job")
     return JobNotice(tenant, job, kind) if kind in KINDS else None
 
 

@@ -182,7 +182,7 @@ class Table:
 
     def scan(self, **arguments: Any) -> Iterator[Sequence[Item]]:
         """Yield all items of the table or of an index, page by page. A page is read when it is
-        asked for. The order is arbitrary, but every scan has the same.
+        asked for. The order is arbitrary, but the same in every scan.
         """
         while True:
             answer = self.call("Scan", TableName=self.name, **arguments)

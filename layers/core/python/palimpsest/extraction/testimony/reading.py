@@ -156,8 +156,8 @@ class Reader:
         return others[0][0] if others else "material"
 
     def _awaited(self, message: Message, text: str) -> str | None:
-        """Yield the text that the message before announced, and the words of the speaker
-        after it.
+        """Withhold the text that the message before announced, and keep the speaker's own words
+        after it. Return the reason if there are no such words, else None.
         """
         end = text_end(text, 0, is_long=True)
         self.withheld[message.seq] = (("material", text[:end]),)

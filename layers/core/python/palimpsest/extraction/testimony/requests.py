@@ -247,14 +247,14 @@ def _above(text: str) -> Iterator[Mark]:
 
 _POINTERS = ("^", "<-", "←", "↑")
 _ANSWERED = ("answers_it", "asks_of_text")
-"""Lists of requests below a text to answer or judge it. The second list also matches directly below
-the text.
+"""Two lists of requests below a text: to answer it, and to ask about it. Right below the text,
+without an empty line between, only the second list counts.
 """
 
 
 def _of_a_text() -> Sequence[Phrases]:
-    """Return phrases. Every request below a text has at least one of them, unless the request
-    points at the text.
+    """Return lists of phrases. Every request below a text has a phrase of one of them, unless it
+    points at the text with a sign such as "^".
     """
     return (_WORK, *map(anywhere, _ANSWERED))
 

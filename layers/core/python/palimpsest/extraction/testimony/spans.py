@@ -13,7 +13,7 @@ from palimpsest.privacy.secrets import secrets
 
 SpanClass = Literal["own", "material", "secret", "off_record"]
 GAP = "\n"
-"""The text that replaces other spans in the own text: the end of a line."""
+"""The end of a line, which takes the place of each span that is not the speaker's own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ Strength = Literal["strong", "weak"]
 LONGEST_TASK = 200
 WORDS_OF_A_LABEL = 3
 MOST_PARAGRAPHS = 20
-"""The most paragraphs at whose beginning a task is searched."""
+"""How many paragraphs are searched for a task, each at its beginning."""
 
 _PARAGRAPH = re.compile(r"(?:\A|(?<=\n\n))[ \t]*(?=\S)")
 _ENDS = re.compile(r"[?:]\s*$")

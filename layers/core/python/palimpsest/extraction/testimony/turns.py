@@ -51,7 +51,7 @@ _HEADER = re.compile(
     rf"(?:\w+(?: at| um| à)?[ ])?\[?\(?{_TIME}\)?\]?)[ \t]*"
 )
 _CLOCK_OR_LABEL = re.compile(r"[:>→»]|\d[:.h]\d\d|^\[[A-ZÀ-Þ]", re.MULTILINE)
-"""Signs. Every line that names its speaker has at least one of them."""
+"""Marks in a text. Every line that names its speaker has at least one of them."""
 _ADDRESS = re.compile(r"\b(?:https?|mailto|note|re|fwd?|aw|wg)$", re.IGNORECASE)
 
 

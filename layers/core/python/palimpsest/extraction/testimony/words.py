@@ -203,7 +203,7 @@ def _names_of(word: str) -> frozenset[str]:
 
 
 def _begun_by(word: str) -> Iterator[Mapping[str, Sequence[int]]]:
-    """Return the numbers of the phrases of each name that begin like a word."""
+    """Yield the numbers of the phrases that begin like a word, by the name of their list."""
     every = _by_beginning()
     for length in range(1, len(word) + 1):
         if word[:length] in every:

@@ -129,6 +129,6 @@ def _likeness(new: str, old: str) -> float:
 
 
 def _telling(clause: str) -> Sequence[str]:
-    """Return the words of a clause that name something, with its days and numbers."""
+    """Return the words of a clause without those that name nothing. Days and numbers stay."""
     plain = clause.replace("-", " ").replace("\u2019", " ").replace("'", " ")
     return [word for word in words(plain) if word not in empty_words()]

@@ -74,8 +74,8 @@ def _form(word: str, place: int) -> str:
 
 def alignment(new: str, known: str) -> Mapping[str, float]:
     """Return signs of how the words of a new and a known statement correspond. The rest are the
-    words of the known one that do not come again. If the rest is one short piece, it may be a
-    value. It is led if a new word stands after the same word as the rest does.
+    words of the known statement that the new one lacks. If the rest is one short piece, it may be a
+    value. The rest is led if the word before it also stands before a new word: "at 9", "at 10".
     """
     mine, theirs = _read(new), _read(known)
     if not mine.words or not theirs.words:
@@ -104,8 +104,8 @@ def alignment(new: str, known: str) -> Mapping[str, float]:
 
 
 def _is_led(place: int, theirs: _AlignedText, mine: _AlignedText) -> bool:
-    """Return whether a new word stands after the same word as the one at a place: "at 9", "at
-    10".
+    """Return whether the word before this place in the known statement also stands before a new
+    word in the new one: "at 9", "at 10".
     """
     if not place:
         return False

@@ -69,7 +69,9 @@ STATES: Final = frozenset(
 STATE: Final = "state"
 """The kind of an end of a state."""
 OF_A_CLASS: Final = frozenset({"partner", "study", "job"}) | STATES
-"""The things that an unnamed end may concern, by the words of a record."""
+"""What an end may be about without naming it, if this is found by the words of a record, not only
+by its topic.
+"""
 MOST_SAID = 4  # words of a record, among which its verb is
 MAY_HAVE_A_TAIL: Final = frozenset({"activity", "left", "possession", "thing", "job"})
 NEVER: Final = frozenset({"never", "nie", "niemals", "jamais", "nunca"})
@@ -170,8 +172,8 @@ def ends_of(sentence: str) -> tuple[End, ...]:
 
 
 def _cues_that_may_match(sentence: str) -> Sequence[int]:
-    """Return the cues that the words of a sentence allow. A long sentence states nothing by a plain
-    denial, and a very long one nothing at all.
+    """Return the numbers of the cues that may match a sentence, by its words. For a long sentence,
+    cues of plain denials are left out. For a very long one, there are none.
     """
     blanks = sentence.count(" ")
     if blanks > MOST_BLANKS:

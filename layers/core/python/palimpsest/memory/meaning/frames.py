@@ -456,7 +456,9 @@ def _without_now(text: str) -> str:
 
 
 def _is_plain_denial(match: re.Match[str]) -> bool:
-    """Return whether a match denies a verb instead of a value: "I am not in Bonn"."""
+    """Return whether a match only denies something, as in "I am not in Bonn", and does not name an
+    old value beside a new one.
+    """
     mark = match.string[match.end("mark") : match.start("old")]
     is_clear = match["mark"] == "," or any(
         word in mark for word in (" of", " than", "statt", " lieu", " vez", "que ")
@@ -516,7 +518,9 @@ def _counterpart(new_words: str, old: str) -> str | None:
 
 
 def contrasted(content: str, by: Contrast) -> str | None:
-    """Return the content with the new value of the contrast; None if it is about something else."""
+    """Return the content with the new value of the contrast in place of the old one. Return None if
+    the content is about something else.
+    """
     match = re.search(rf"(?<![\w.:]){re.escape(by.old)}(?![\w])", content, re.IGNORECASE)
     if match is None or (by.old[0].isupper() and not match[0][0].isupper()):
         return None

@@ -18,8 +18,8 @@ PACKAGE: Final = "palimpsest.memory.meaning"
 SOUNDS: Final = "sounds"
 """The sign of how much a new statement's words alone sound like a change."""
 Tree = float | Sequence[Any]
-"""A value, or a question: the number of a sign, a limit, the tree for at most this limit, and the
-tree for more.
+"""A node of a decision tree. It is a value, or a question with four parts: the number of a sign, a
+limit, the node for values up to the limit, and the node for higher values.
 """
 
 

@@ -146,8 +146,8 @@ def _slot(phrase: _Phrase, match: re.Match[str], sentence: str) -> Slot | None:
 
 
 def singular(word: str) -> str:
-    """Return an English word in the singular, and German names of things that people eat or touch.
-    The word has no accents.
+    """Return the singular of an English word, or of a German name of something that people eat or
+    touch. The word must have no accents.
     """
     for plural, ending in shared("plurals"):
         if word.endswith(plural):

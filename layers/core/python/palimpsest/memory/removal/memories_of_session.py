@@ -87,7 +87,7 @@ class ForgetMemoriesOfSession:
 
     def _forget(self, scope: UserScope, job: Job, name: str) -> bool:
         """Take the session out of the record's sources, and remove the record if it has no other
-        source. Raises `CommitLost`.
+        source. Return whether it was removed. Raises `CommitLost`.
         """
         records = () if self._is_erased(scope, job) else self.memories.records(scope, [name])
         if not records:

@@ -100,7 +100,8 @@ class OpenAIServer:
             raise ModelUnavailable("There is no key for the model.")
         if not (key.isascii() and key.isprintable()):
             raise ModelFailed(
-                "The key for the model can't be sent in a header.", code="model_refused_request"
+                "The model's key has characters that a header can't have.",
+                code="model_refused_request",
             )
         return key
 

@@ -90,9 +90,11 @@ def _vectors(body: bytes, *, count: int, space: Space) -> list[Vector]:
         numbered = {row["index"]: _numbers(row["embedding"]) for row in data}
         vectors: list[Vector] = [unit(numbered[place]) for place in range(count)]
     except (ValueError, TypeError, LookupError, RecursionError) as error:
-        raise ModelOutputInvalid("The model's answer holds no vector for each text.") from error
+        raise ModelOutputInvalid("The model's answer lacks a vector for some text.") from error
     if len(data) != count or any(len(vector) != space.dimension for vector in vectors):
-        raise ModelOutputInvalid("The model returned vectors of a wrong number or dimension.")
+        raise ModelOutputInvalid(
+            "The model returned a wrong number of vectors, or vectors of a wrong dimension."
+        )
     return vectors
 
 

@@ -97,7 +97,7 @@ class _Reader:
         ]
         user, agent, run = (self._one(name) for name in OWNERS)
         if user is None:
-            _refuse("user_id", "is required: name one user, and not within OR or NOT")
+            _refuse("user_id", "is required: name one user, outside of OR and NOT")
         where = MemoryFilter(
             types=TYPES,
             agent=agent,
@@ -111,7 +111,7 @@ class _Reader:
         """Return the agent, run or user that all memories must have, or None."""
         named = set(self._certain[name])
         if len(named) > 1:
-            _refuse(name, f"names {len(named)}, but no memory has more than one")
+            _refuse(name, f"names {len(named)} ids, but no memory has more than one")
         return next(iter(named), None)
 
     def _all(self, condition: Any, *, path: str, is_certain: bool, depth: int) -> Test:
@@ -143,7 +143,7 @@ class _Reader:
     def _field(self, name: str, value: Any, *, path: str, is_certain: bool) -> Test:
         self._count += 1
         if self._count > MOST_CONDITIONS:
-            _refuse("filters", f"at most {MOST_CONDITIONS} conditions")
+            _refuse("filters", f"may have at most {MOST_CONDITIONS} conditions")
         if name in OWNERS:
             return self._owner(name, value, path=path, is_certain=is_certain)
         if name in TIMES:
@@ -154,7 +154,7 @@ class _Reader:
     def _owner(self, name: str, value: Any, *, path: str, is_certain: bool) -> Test:
         owner = _only(_operators(value, path=path))
         if name == "user_id" and (owner is None or not is_certain):
-            _refuse(path, "names one user, and not within OR or NOT")
+            _refuse(path, "must name one user, outside of OR and NOT")
         if owner is not None and is_certain:
             self._certain[name].append(checked_id(owner, field=name))
         else:
@@ -185,7 +185,7 @@ class _Reader:
         if value == ANY:
             return lambda _: True
         if moments.keys() & CONTAINING:
-            _refuse(path, "a time is compared by eq, ne, in, nin, gt, gte, lt, lte")
+            _refuse(path, "is a time: use eq, ne, in, nin, gt, gte, lt or lte")
         if is_certain:
             self._since += [moment for name in ("gt", "gte") for moment in moments.get(name, ())]
             self._until += [moment for name in ("lt", "lte") for moment in moments.get(name, ())]
@@ -208,7 +208,7 @@ def _texts(
         return lambda record: bool(of(record))
     operators = _operators(value, path=path)
     if not operators.keys() <= allowed:
-        _refuse(path, f"takes {', '.join(sorted(allowed))}")
+        _refuse(path, f"takes only the operators {', '.join(sorted(allowed))}")
 
     def texts(operand: Any) -> list[str]:
         return [read(_text(part, path=path)) for part in _listed(operand)]
@@ -245,7 +245,7 @@ def _memory_ids(value: Any, *, path: str) -> Test:
 
 
 def _unknown(value: Any, *, path: str) -> NoReturn:
-    _refuse(path, "is not known here, because no memory has one")
+    _refuse(path, "is not known here, because no memory has it")
 
 
 FIELDS: Mapping[str, Callable[..., Test]] = {
@@ -276,11 +276,11 @@ def _conditions(name: str, value: Any, *, path: str) -> Iterator[tuple[str, Any]
         ):
             _refuse(
                 path,
-                f"{name} is compared with texts of at most {MOST_TEXT} characters, numbers, true "
+                f"is compared only with texts of at most {MOST_TEXT} characters, numbers, true "
                 f"or false",
             )
         if operator in RANGED and (isinstance(operand, list) or place(operand) is None):
-            _refuse(path, f"{operator} takes a number, or a time in ISO 8601")
+            _refuse(path, f"needs a number, or a time in ISO 8601, for {operator}")
         yield operator, operand
 
 
@@ -308,7 +308,7 @@ def _operators(value: Any, *, path: str) -> Mapping[str, Any]:
             _refuse(path, f"must be a value, or an object of {', '.join(sorted(OPERATORS))}")
         for operator, operand in value.items():
             if isinstance(operand, list) != (operator in ("in", "nin")):
-                _refuse(path, "in and nin take a list, other operators one value")
+                _refuse(path, "needs a list for in and nin, and one value for other operators")
         return value
     if value is None:
         _refuse(path, "is null: leave it out, or name a value")

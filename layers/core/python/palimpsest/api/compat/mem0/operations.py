@@ -88,7 +88,7 @@ def mem0_add(service: Service, call: Call, *, body: Mem0Add) -> Mem0Results:
     if whose.is_narrower:
         raise Unprocessable(
             "Added memories must belong to one user.",
-            errors=(FieldError("filters", "must hold only ids"),),
+            errors=(FieldError("filters", "must name only a user, an agent and a run"),),
         )
     user, agent, run = whose.user, whose.agent, whose.run
     if not body.infer:
@@ -212,7 +212,9 @@ def mem0_delete_all(
     _check_query(call)
     selection = filters.selection_of({"user_id": user_id, "agent_id": agent_id, "run_id": run_id})
     if selection.is_narrower:  # such as any agent; only one agent or run can be forgotten at a time
-        raise Unprocessable("Name one agent or run.", errors=(FieldError("agent_id", "names one"),))
+        raise Unprocessable(
+            "Name one agent or run.", errors=(FieldError("agent_id", "must name one"),)
+        )
     limits = _given({"types": TYPES, "agent_id": selection.agent, "session_id": selection.run})
     forget, scope = service.forget, call.user(selection.user)
     where = _asked(ForgetRequest, {"filter": limits}).filter.read()

@@ -149,7 +149,7 @@ class ShownMemory(TypedDict):
     valid_to: Annotated[Moment | None, Field(description="When it ended")]
     ended: HasEnded
     when: Annotated[
-        str | None, Field(description="Its time as lines show it, such as `planned for 2026-10-01`")
+        str | None, Field(description="Its time in words, such as `planned for 2026-10-01`")
     ]
     rests_on_changed: RestsOnChanged
     source: Provenance

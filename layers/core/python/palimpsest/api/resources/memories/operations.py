@@ -109,8 +109,8 @@ Terms = Annotated[
     list[Annotated[str, Field(json_schema_extra={"pattern": "^[^=]+="})]] | None,
     Query(
         description="Only memories that meet all these conditions: `name=value`, or "
-        "`name[gte]=value` with an operator of the filter, `in` once for each "
-        "value. Numbers, true and false are read as such"
+        "`name[gte]=value` with an operator of the filter. For several values, repeat "
+        "`name[in]=value`. Numbers, true and false are not read as texts"
     ),
 ]
 

@@ -120,8 +120,8 @@ class NewMemory(Closed):
     topic_key: Annotated[
         TopicKey | None,
         Field(
-            description="Topic of a fact or instruction, such as `employer`: a newer one of this "
-            "topic replaces it"
+            description="Topic of a fact or instruction, such as `employer`. A newer memory of the "
+            "same topic replaces this one"
         ),
     ] = None
     subject: Annotated[
@@ -339,7 +339,7 @@ class Memory(TypedDict):
     content: str
     subject: str | None
     speaker: Speaker
-    topic_key: Annotated[str | None, Field(description="Folded to words joined by `_`")]
+    topic_key: Annotated[str | None, Field(description="Words in lower case, joined by `_`")]
     keywords: Sequence[str]
     queries: Sequence[str]
     importance: float

@@ -39,7 +39,9 @@ IF_LAST = (
 
 def _few_enough(messages: Any) -> Any:
     if isinstance(messages, list) and len(messages) > MAX_MESSAGES_PER_APPEND:
-        error = FieldError("messages", f"{len(messages)} of at most {MAX_MESSAGES_PER_APPEND}")
+        error = FieldError(
+            "messages", f"has {len(messages)}; at most {MAX_MESSAGES_PER_APPEND} are allowed"
+        )
         raise TooLarge(
             "There are too many messages in one append.", code="too_many_messages", errors=(error,)
         )
@@ -53,7 +55,7 @@ class CallUsage(Closed):
     model: Annotated[
         str | None, Field(min_length=1, max_length=128, description="Unknown models have no cost")
     ] = None
-    tokens_in: Annotated[Tokens, Field(description="All of the prompt")]
+    tokens_in: Annotated[Tokens, Field(description="The tokens of the whole prompt")]
     cached_tokens: Annotated[
         Tokens, Field(description="The part of `tokens_in` that a prompt cache served")
     ] = 0
@@ -65,7 +67,7 @@ class CallUsage(Closed):
     @model_validator(mode="after")
     def _are_parts(self) -> Self:
         if self.cached_tokens + self.written_tokens > self.tokens_in:
-            raise ValueError("cached_tokens and written_tokens are parts of tokens_in")
+            raise ValueError("cached_tokens and written_tokens together exceed tokens_in")
         return self
 
 
@@ -116,7 +118,7 @@ class Redaction(Closed):
     ]
     metadata: Annotated[
         Metadata | None,
-        Field(description="Replaces the old metadata; if it is left out, they stay"),
+        Field(description="New metadata; if this is left out, the old metadata stay"),
     ] = None
     wait: WaitSeconds = 0
 
@@ -154,7 +156,7 @@ class Appended(TypedDict):
     context: NotRequired[
         Annotated[
             Context | None,
-            Field(description="Only if it was asked for; null if it could not be read"),
+            Field(description="The context, if it was asked for; null if it could not be read"),
         ]
     ]
     degraded: NotRequired[list[str]]
@@ -184,9 +186,9 @@ class HistoryMessage(TypedDict):
         Annotated[
             str,
             Field(
-                description="Of a message that no answer can carry: where `chat`, `extra` and "
-                "`metadata` can be read "
-                "for 15 minutes, as JSON; `content` has its beginning and end"
+                description="For a message that is too large for an answer: where its `chat`, "
+                "`extra` and `metadata` can be read as JSON, for 15 minutes. `content` then has "
+                "only its beginning and end"
             ),
         ]
     ]

@@ -20,8 +20,8 @@ MOST_READ = 4_000  # characters of a message, to tell whether it is material
 
 @dataclass
 class ShowMessages:
-    """Shows the messages of one session. The user's names are read once, and only if a message may
-    be a letter.
+    """Shows the messages of one session. The user's names are read once, and only if a message
+    greets somebody or is signed, because they show whose letter it is.
     """
 
     service: Service

@@ -204,7 +204,7 @@ def extract_session(
     """
     extract = service.extract
     if extract is None:
-        raise Unprocessable("There is no long-term memory here.", code="no_long_term_memory")
+        raise Unprocessable("This service has no long-term memory.", code="no_long_term_memory")
     scope, turns = call.session(session_id), body.max_buffer_turns
     job = call.made(
         lambda _: asdict(extract(scope, if_needed=body.if_needed, max_buffer_turns=turns))

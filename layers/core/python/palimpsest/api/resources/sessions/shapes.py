@@ -192,7 +192,8 @@ class Session(TypedDict):
     memory: Annotated[Json, Field(description="The whole configuration, defaults included")]
     metadata: Mapping[str, Any]
     retention_days: Annotated[
-        int | None, Field(description="Its own, or else the tenant's; null = for ever")
+        int | None,
+        Field(description="The session's own days, or else the tenant's; null = for ever"),
     ]
     window: Window
     totals: Totals
