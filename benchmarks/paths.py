@@ -36,7 +36,9 @@ LIBRARY = f"{Path(palimpsest.__file__).parent}{os.sep}"
 BESIDE = tuple(
     f"{Path(str(package.__file__)).parents[1]}{os.sep}" for package in (in_process_of, cypher)
 )
-"""The folders of packages beside the core layer, whose files go by the names of their packages."""
+"""The folders of the packages outside the core layer. Their files are listed with the name of their
+package in front.
+"""
 LIMITS = {"append": 37, "recall": 72}
 """The most files that a call may run through on the engines of this process. Lower a limit whenever
 the call runs through fewer files. A third of the files decides whose words a text has, and whether

@@ -176,8 +176,9 @@ def memory_of(function: str) -> int:
 
 
 def _turns(count: int) -> Iterator[tuple[str, str, str]]:
-    """Yield what users and agents of the set said to each other in English, pair by pair and
-    repeatedly, with a question.
+    """Yield so many turns: what a user said, what the agent answered, and a question. These are the
+    English messages and the questions of the labelled set, in order. After the last one, the first
+    one comes again.
     """
     dataset = load()
     spoken = [

@@ -69,11 +69,12 @@ def table(caller: Caller, *, rounds: int) -> Table:
 
 
 def checked(measured: Sequence[Mapping[str, float]]) -> float:
-    """Return how long an append that asks for its context takes, divided by the time of an append
-    and of a context for a message: the median of all turns. Each turn has the milliseconds of its
-    calls.
+    """Return how long an append that asks for its context takes, divided by how long an append and
+    a context for a message take together. This is the median of all turns. `measured` has, for each
+    turn, the milliseconds of its calls.
 
-    Raises `AssertionError` if that is more than `MOST`. One call would then be slower than two.
+    Raises `AssertionError` if the result is more than `MOST`, because one call would then be slower
+    than two.
     """
     ratio = statistics.median(run[TOGETHER] / (run[APPEND] + run[FOR_MESSAGE]) for run in measured)
     turns = [{name: round(clock, 1) for name, clock in run.items()} for run in measured]

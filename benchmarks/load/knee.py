@@ -38,7 +38,9 @@ KEPT_UP = 0.9  # of the planned rate
 FAILED = 0.01
 PATIENCE = 30
 WARM_CALLS, WARM_AT_ONCE = 64, 16
-"""The calls before the first rate on a local stack, which starts a process for each call at once."""
+"""How many calls are made to a local stack before the first rate, and how many of them at a time,
+so that its processes have started.
+"""
 WIDTH, HEIGHT = 760, 340
 PAGES = paths.PROJECT / "docs" / "measurements"
 

@@ -1,3 +1,3 @@
-"""A storm: conversations of many users while processes are killed, the model misbehaves, tables
-throttle and the index is away.
+"""A storm: many users hold conversations while processes are killed, the model misbehaves, tables
+throttle, and the index can't be opened.
 """

@@ -63,7 +63,7 @@ class Weather:
         time.sleep(max(0.0, min(self.chance.uniform(least, most), self.until - time.time())))
 
     def _kill(self) -> None:
-        """Kill one of the functions' processes, whatever it does."""
+        """Kill one of the functions' processes, even if it is busy."""
         self._rest(2, 8)
         victims = list(processes(self.folder))
         if victims and time.time() < self.until:
@@ -109,7 +109,9 @@ def write_share(folder: Path, share: float) -> None:
 
 @contextlib.contextmanager
 def away(index: Path) -> Iterator[None]:
-    """Have a file in the place of the index's folder, so that nobody can open the index."""
+    """Put a file in the place of the index's folder during this block, so that nobody can open the
+    index.
+    """
     elsewhere = index.with_suffix(".away")
     index.rename(elsewhere)
     index.touch()

@@ -17,8 +17,8 @@ VOICES = OURS / "voices"
 """A second set: support chats, group chats, transcripts of speech, and developers."""
 
 ORDINARY = tuple(OURS / name for name in ("everyday", "later", "third", "fourth"))
-"""Four sets in which ordinary people end, correct and repeat what they said. Each was written before
-it was run, the last three after repairs.
+"""Four sets in which ordinary people end, correct and repeat what they said. Each was written
+before it was run. The last three were written after the repairs that the set before had led to.
 """
 LATER_NAMES = (
     "streets", "strangers", "passers", "newcomers", "guests", "travellers", "visitors",
@@ -40,9 +40,9 @@ for repairs. No weights are trained on them.
 """
 
 IN_PLAIN_WORDS = tuple(OURS / name for name in ("masons", "coopers"))
-"""Two sets by authors who did not know the rules, in the words that people use first. Both were run
-once before they were read, and then used for repairs, the second for two. No weights are trained on
-them.
+"""Two sets by authors who did not know the rules, in the words that come to mind first. Both were
+run once before they were read, and then used for repairs, the second for only two. No weights are
+trained on them.
 """
 
 UNREAD = tuple(OURS / name for name in ("dockers", "bakers", "weavers"))

@@ -27,8 +27,9 @@ def passed_on(path: str) -> str | None:
 
 
 def install(gateway: ModuleType) -> None:
-    """Make MiniStack's gateway pass on paths in this way. It chooses routes, and reads their
-    parameters, before the cut. It is not known whether AWS does the same.
+    """Make MiniStack's gateway pass on each path as `passed_on` returns it. The gateway chooses the
+    route, and reads its parameters, before the path is cut at a `?`. It is not known whether AWS
+    does the same.
     """
     invoke: Callable[..., Awaitable[Answer]] = gateway._invoke_lambda_proxy  # noqa: SLF001 - there is no public way
 

@@ -13,8 +13,8 @@ from infra.local.opensearch.server import Place, Server
 from infra.local.processes import CannotRun, has_ended, is_taken
 
 PASSED_THROUGH = 0o711
-"""The mode of the local folder if root starts a server. The server then runs as another user. That
-user must reach its own folder in there, but can't list the rest.
+"""The mode of the local folder if root starts a server, which then runs as another user. That user
+can pass through the local folder to the server's own folder, but can't list the local folder.
 """
 
 

@@ -155,7 +155,8 @@ class Monitoring(Construct):
             half,
             above=SLOW_MS,
             periods=3,
-            description="Half of the requests are slow. Only few calls wait for a job on purpose.",
+            description="Half of the requests are slow. Calls that wait for a job are too few to "
+            "cause this.",
         )
         self._alarm(
             "ClientErrors",

@@ -20,8 +20,8 @@ HEAD = '''"""The client for programs that wait: every call returns once its answ
 '''
 DOCSTRING = re.compile(r'\A""".*?"""\n', re.DOTALL)
 NAMES = re.compile(r"\b(?:Async(?=[A-Z])|async_)(\w+)")
-"""Names of the awaited client. Without their beginning they are the names of the
-blocking client.
+"""A name in the asynchronous client that begins with `Async` or `async_`. Without this beginning,
+it is the name in the blocking client.
 """
 OTHERS = {"anyio": "time", "aiter_bytes": "iter_bytes"}
 COROUTINE = re.compile(r"Coroutine\[Any, Any, (\w+)\]")

@@ -59,7 +59,9 @@ class Judged:
 
 
 def whether(place: Place) -> Iterator[Whether]:
-    """Ask every question of its user, and some of another user."""
+    """Ask each question about its own user. Ask some of the answered questions about another user
+    too, whose memories do not answer them.
+    """
     dataset = place.dataset
 
     def asked(user: str, question: str, kind: Answered) -> Whether:

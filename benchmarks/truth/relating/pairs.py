@@ -36,7 +36,9 @@ STEP = 37  # between the places at which they are looked for, so that all are us
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """`of` names the set of the case, `source` the case or the group of written pairs."""
+    """A new statement and a known one, and what the new one does to the known one (`label`). `of`
+    names the set of the case, `source` the case or the group of written pairs.
+    """
 
     of: str
     source: str

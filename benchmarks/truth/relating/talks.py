@@ -46,7 +46,9 @@ def _of_talk(talk: Conversation) -> Iterator[Pair]:
 @cache
 def _changed() -> frozenset[tuple[str, str]]:
     """Return the messages that state what changes later, each with the message that changes it."""
-    supersessions = (supersession for path in LONG_TALKS for supersession in load(path).supersessions)
+    supersessions = (
+        supersession for path in LONG_TALKS for supersession in load(path).supersessions
+    )
     return frozenset(
         (old.message, supersession.new.message)
         for supersession in supersessions

@@ -29,7 +29,9 @@ COMMAND = "make relate"
 STRENGTH = 0.1
 OF_WRITTEN = 0.3  # the weight of a written pair beside that of a case
 LEAST = {"changes": 0.62, "clearly": 0.75, "repeats": 0.7, "sounds": -3.0, "sounds_clearly": -0.5}
-"""`LeastLikely`, chosen so that few of the pairs that must stay are changed (`--judge`)."""
+"""The thresholds (`LeastLikely`). They are chosen so that few of the pairs that must stay unchanged
+are changed; `--judge` shows how many.
+"""
 
 
 def train(pairs: Sequence[Pair]) -> dict[str, Any]:

@@ -53,7 +53,7 @@ def login_file() -> Path:
     if not profile:
         return Path(base) / "palimpsest" / "endpoint.json"
     if not NAME.fullmatch(profile):
-        raise NotConfigured("The name of a profile has letters, digits, `-` and `_` only.")
+        raise NotConfigured("The name of a profile may only have letters, digits, `-` and `_`.")
     return Path(base) / "palimpsest" / "profiles" / f"{profile}.json"
 
 
@@ -85,7 +85,7 @@ def find(url: str | None = None, api_key: str | None = None) -> Endpoint:
             " PALIMPSEST_API_KEY, or run `palimpsest login`."
         )
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
-        raise NotConfigured("The address of the service begins with https:// or http://.")
+        raise NotConfigured("The address of the service must begin with https:// or http://.")
     if not api_key.isascii() or not api_key.isprintable():
         raise NotConfigured(
             "The given key has characters that no key of the service has. Copy it again."

@@ -28,7 +28,9 @@ class TenantCalls:
         return call("GET", "health")
 
     def users(self, *, limit: int | None = None, counts: bool | None = None) -> Listing[ListedUser]:
-        """List users with sessions or memories, with `counts` of these."""
+        """List the users who have sessions or memories. With `counts`, each has the numbers of
+        these.
+        """
         return Listing(("users",), "users", {"counts": counts}, limit)
 
     def sessions(self, /, *, limit: int | None = None, **limits: Any) -> Listing[Session]:

@@ -90,7 +90,7 @@ def _check_parameters(path: str, event: Mapping[str, Any]) -> None:
     filled = PARAMETER.sub(lambda name: str(values.get(name[1], "")), route).rstrip("/")
     decoded = filled if ENCODED_LETTER.search(filled) else unquote(filled)
     if route and path.rstrip("/") not in (filled, decoded):
-        errors = (FieldError("path", "holds an id with characters that no id has"),)
+        errors = (FieldError("path", "has an id with characters that an id can't have"),)
         raise BadRequest("An id in the path is not valid.", code="invalid_id", errors=errors)
 
 
@@ -119,7 +119,7 @@ def guarded(
     headers = {str(name).lower(): value for name, value in (event.get("headers") or {}).items()}
     body = _body(event, headers) if reads_body else None
     if method == "PUT" and not body:
-        raise BadRequest("A PUT needs a body, {} for the defaults.", code="missing_body")
+        raise BadRequest("A PUT needs a body. Send {} for the defaults.", code="missing_body")
     return {
         **event,
         "rawPath": path,

@@ -178,10 +178,10 @@ def _check_places(
     """Raise `BadRequest` if the arguments name several places for the same data."""
     if stores is not None and memory_store is not None:
         raise BadRequest(
-            "Long-term memory has one place: give stores, or a memory_store.", code="two_stores"
+            "Long-term memory has only one place: give stores or a memory_store.", code="two_stores"
         )
     if url is not None and stores is not None:
-        raise BadRequest("Data has one place: give a url, or stores.", code="two_stores")
+        raise BadRequest("Data has only one place: give a url or stores.", code="two_stores")
     if system_url is not None and url is None:
         raise BadRequest("A system_url needs a url for all other data.", code="invalid_url")
 
@@ -204,5 +204,5 @@ def _json_of(fields: Mapping[str, Any]) -> dict[str, Any]:
     try:
         text = json.dumps(fields, default=dict)
     except (TypeError, ValueError, RecursionError) as error:
-        raise BadRequest("This can't be written as JSON.", code="invalid_json") from error
+        raise BadRequest("The argument can't be written as JSON.", code="invalid_json") from error
     return json_object(text)

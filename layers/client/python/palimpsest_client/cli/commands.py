@@ -232,7 +232,7 @@ def context(
 def recall(
     query: str,
     user: User,
-    k: Annotated[int, typer.Option(help="The most memories.")] = 5,
+    k: Annotated[int, typer.Option(help="The most memories to show.")] = 5,
     answer: Annotated[
         bool, typer.Option(help="Also answer the question from the memories.")
     ] = False,

@@ -106,7 +106,7 @@ class SessionContext:
 
 
 def search_tools(form: ContextFormat = "openai") -> tuple[Mapping[str, Any], ...]:
-    """Return the definition of the tool that searches memories, in the form of an API."""
+    """Return the definition of the tool that searches memories, in the form that this API takes."""
     from palimpsest.recall.tool import SEARCH, definition
 
     return (definition(SEARCH, form),)

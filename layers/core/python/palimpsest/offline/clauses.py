@@ -286,10 +286,11 @@ def own_clauses(sentence: str) -> Sequence[str]:
     from the beginning: "I'm single" in "I never said that, I'm single.". Questions are left out,
     and so are the words after a colon, which may be those of others.
     """
-    clauses = _pattern("breaks").split(_COLON.split(sentence, maxsplit=1)[0])
+    before_colon = _COLON.split(sentence, maxsplit=1)[0]
+    clauses = [clause.strip(" :") for clause in _pattern("breaks").split(before_colon)]
     return [
         clause
-        for clause in (part.strip(" :") for part in clauses)
+        for clause in clauses
         if clause.count(" ") + 1 >= min(LEAST_WORDS, len(clauses))
         and is_own(" ".join(clause.split()[:FIRST_WORDS]))
         and not _pattern("depends").match(clause)

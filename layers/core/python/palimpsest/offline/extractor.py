@@ -264,9 +264,10 @@ def _stated(sentence: str, day: date) -> Sequence[Stated]:
 
 def _stated_within(sentence: str, day: date) -> Sequence[Stated]:
     """Return the statements of single clauses of a sentence that is no statement as a whole."""
+    clauses = () if is_in_jest(sentence) else own_clauses(sentence)
     return [
         partial(statement, content=ended(to_the_point(clause)))
-        for clause in own_clauses(sentence)
+        for clause in clauses
         if (statement := _statement(clause, day, quote=sentence))
     ]
 

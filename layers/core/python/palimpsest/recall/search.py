@@ -119,7 +119,7 @@ class SearchMemories:
     def _vector(self, scope: UserScope, query: Query) -> Vector:
         if self.embedder is None:
             raise Unprocessable(
-                "There is no embedding model here. Search by keyword.", code="no_vectors"
+                "This service has no embedding model. Search by keyword.", code="no_vectors"
             )
         try:
             with paid_by(scope):

@@ -63,8 +63,8 @@ class RememberToolArguments(BaseModel):
     topic: Annotated[
         Annotated[str, StringConstraints(max_length=200)] | None,
         Field(
-            description="Only where there is one value at a time, such as home or employer: it "
-            "replaces the last."
+            description="Only if the topic has one value at a time, such as home or employer: the "
+            "new memory then replaces the last."
         ),
     ] = None
 

@@ -21,7 +21,7 @@ from palimpsest.transfer.payloads import ExportPayload
 
 LINK_SECONDS = 3_600
 FILES = "files"
-"""The name of the number of files in the result of an export."""
+"""The field in the result of an export that counts its files."""
 LOOKED_BACK = 300_000
 """How far back notes of removals are read, in milliseconds. The clocks of the server that writes a
 note and of the server that reads it may differ.
@@ -97,7 +97,9 @@ def folder(job: Job, *, run: int | None = None) -> str:
 
 
 def folder_of(scope: Scope, user: str | None) -> str:
-    """Return the prefix of the keys of all exports of a user; None: of the whole tenant."""
+    """Return the prefix of the keys of a user's exports or, if `user` is None, of the exports of
+    the whole tenant.
+    """
     return (
         f"exports/{scope.tenant}/tenant/"
         if user is None
@@ -106,8 +108,8 @@ def folder_of(scope: Scope, user: str | None) -> str:
 
 
 def uploaded(scope: Scope, user: str | None) -> str:
-    """Return the prefix of the keys of all parts that were uploaded for imports of a user; None: of
-    the whole tenant.
+    """Return the prefix of the keys of all parts that were uploaded for a user's imports or, if
+    `user` is None, for imports of the whole tenant.
     """
     return (
         f"imports/{scope.tenant}/tenant/"

@@ -67,7 +67,9 @@ class Before:
             case VectorLine():
                 return self._after_vector(line)
             case EndLine():
-                require(line.lines == number, f"lines are missing: it says {line.lines}")
+                require(
+                    line.lines == number, f"lines are missing: the file should have {line.lines}"
+                )
                 return Before(is_begun=True, is_over=True)
         return Before(is_begun=True)
 

@@ -105,7 +105,8 @@ class Import:
             self.blobs.put(key, data)
         elif there != data:
             raise _invalid(
-                f"Part {part} was sent with another text; send all of it under another upload_id."
+                f"Part {part} was already sent with another text. "
+                "Send all parts again under a new upload_id."
             )
         return len(data)
 

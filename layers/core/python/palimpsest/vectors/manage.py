@@ -256,7 +256,9 @@ class ManageVectors:
             return None, ()
         embedder = self.embedder()
         if embedder is None:
-            raise Unprocessable("There is no embedding model here: give values.", code="no_vectors")
+            raise Unprocessable(
+                "This service has no embedding model: give values.", code="no_vectors"
+            )
         try:
             with paid_by(scope):
                 parts = [texts[start : start + AT_ONCE] for start in range(0, len(texts), AT_ONCE)]

@@ -65,8 +65,8 @@ class UserProfile(TypedDict):
     user_id: str
     sections: list[UserProfileSection]
     text: str
-    tokens: Annotated[int, Field(description="Of the text, at most 400")]
-    complete: Annotated[bool, Field(description="False if the tokens were too few for all lines")]
+    tokens: Annotated[int, Field(description="The tokens of the text, at most 400")]
+    complete: Annotated[bool, Field(description="False if some lines did not fit")]
 
 
 @operation("GET /v1/users/{user_id}/profile", answers={200: "UserProfile", 304: ""})

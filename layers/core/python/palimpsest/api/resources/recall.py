@@ -253,7 +253,10 @@ class Recalled(FoundMemories):
     citations: Annotated[
         Sequence[str], Field(description="Ids of the memories that the answer rests on")
     ]
-    method: Annotated[str | None, Field(description="model, or quoted: the memories' own words")]
+    method: Annotated[
+        str | None,
+        Field(description="How it was answered: by a model, or quoted from the memories"),
+    ]
     degraded: Annotated[
         Sequence[str],
         Field(

@@ -52,18 +52,19 @@ class Receipt(TypedDict):
     ]
     index: Indexed
     usage: Annotated[Nameless, Field(description="Counts of each day, which belong to the tenant")]
-    jobs: Annotated[Expires, Field(description="They hold only ids and counts")]
+    jobs: Annotated[Expires, Field(description="Jobs, which hold only ids and counts")]
     tombstones: Annotated[
-        Expires, Field(description="Of sessions: the ids of session and user, no text")
+        Expires, Field(description="Traces of sessions: the ids of session and user, no text")
     ]
-    keys: Annotated[Expires, Field(description="Idempotency keys: hashes, and ids of the results")]
-    queues: Annotated[Expires, Field(description="Dead letters name jobs")]
+    keys: Annotated[
+        Expires, Field(description="Idempotency keys, with hashes and the ids of results")
+    ]
+    queues: Annotated[Expires, Field(description="Dead letters, which name jobs")]
     exports: Annotated[
         Reached, Field(description="The user's exports, and exports of the whole tenant")
     ]
     logs: Annotated[
-        Expires,
-        Field(description="They hold hashes of the user's id, with a key that is in no log"),
+        Expires, Field(description="Hashes of the user's id, made with a key that is in no log")
     ]
     backups: Expires
     epoch: Annotated[
@@ -82,15 +83,16 @@ class RedactionReceipt(TypedDict):
     summaries: Annotated[
         Reached,
         Field(
-            description="Summaries that may have held it. Their text was removed, and they are "
-            "made anew"
+            description="Summaries that may have held the old text. Their text was removed, and "
+            "they are made anew"
         ),
     ]
     memories: Annotated[
         Reached, Field(description="Memories that came from the message alone, with their quotes")
     ]
     exports: Annotated[
-        Reached, Field(description="Exports that may hold it, of the user and of the whole tenant")
+        Reached,
+        Field(description="The user's and the whole tenant's exports that may hold the old text"),
     ]
     index: Indexed
     streams: Annotated[Expires, Field(description="The tables' logs of changes")]

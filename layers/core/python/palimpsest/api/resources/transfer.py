@@ -62,7 +62,8 @@ class TenantImport(Closed):
 
 class UserImport(Closed):
     format: Annotated[
-        Literal["palimpsest", "mem0", "agentcore"], Field(description="Who wrote `data`")
+        Literal["palimpsest", "mem0", "agentcore"],
+        Field(description="The service that wrote `data`"),
     ] = "palimpsest"
     data: Annotated[
         str | FromExport | FromUpload | dict[str, Any] | list[Any],

@@ -45,7 +45,7 @@ class Used(TypedDict):
     user_id: Annotated[
         str | None, Field(description="null in a list by user: the users who were erased")
     ]
-    messages: Annotated[int, Field(description="Taken in by appends and ingests")]
+    messages: Annotated[int, Field(description="Messages that appends and ingests stored")]
     message_tokens: int
     bytes: Annotated[
         int, Field(description="The messages' bytes; later deletions are not subtracted")
@@ -59,7 +59,7 @@ class Used(TypedDict):
         int, Field(description="Calls of a model server; the built-in model is not counted")
     ]
     embedding_tokens: int
-    cost_usd: Annotated[float, Field(description="For the calls with a known price")]
+    cost_usd: Annotated[float, Field(description="The cost of the calls whose price is known")]
     unpriced_calls: Annotated[int, Field(description="Calls without a known price or known tokens")]
     chat_calls: Annotated[
         int, Field(description="Calls of the caller's own models, as it reported them")
@@ -99,7 +99,7 @@ def read_usage(
     ] = None,
     to: Annotated[date | None, Query(description="Last day; default: today")] = None,
     by: Annotated[By, Query(description="One sum, or one for each user or day")] = "tenant",
-    user_id: Annotated[str | None, Query(description="Of this user alone")] = None,
+    user_id: Annotated[str | None, Query(description="Only the usage of this user")] = None,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
 ) -> ShownUsage:

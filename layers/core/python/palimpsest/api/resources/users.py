@@ -96,7 +96,7 @@ def list_users(
     call: Call,
     *,
     counts: Annotated[
-        bool, Query(description="Each as in the answer of GET /v1/users/{user_id}")
+        bool, Query(description="Add to each user what GET /v1/users/{user_id} returns")
     ] = False,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,

@@ -130,8 +130,8 @@ def text_end(text: str, start: int, *, is_long: bool) -> int:
     if signed:
         return signed.end()
     end = return_of_the_speaker(text, first, limit)
-    told = None if is_long else anywhere("asks_to_remember").begins_sentence(text, first, end)
-    return end if told is None else told
+    reminder = None if is_long else anywhere("asks_to_remember").begins_sentence(text, first, end)
+    return end if reminder is None else reminder
 
 
 def end_of_words(text: str, start: int) -> int:

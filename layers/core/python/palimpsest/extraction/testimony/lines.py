@@ -91,7 +91,7 @@ _SHAPES = {
 _LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
 _PARAGRAPH = re.compile(r"^(?:[ \t\r]*+[^\s][^\n]*+(?:\n|\Z))++", re.MULTILINE)
 WHOLE = frozenset({"diff", "subtitles"})
-"""Shapes of lines that make the rest of their paragraph material."""
+"""Kinds of machine lines. From a line of such a kind on, the rest of its paragraph is material."""
 
 _COMMENT = re.compile(r"[ \t]*(?:#|--|//|\"{3}|'{3}|\*|;)")
 _ASSIGNED = re.compile(r"[ \t]*[A-Za-z_][\w.-]{0,40}[ ]?=[ ]?\S")

@@ -34,7 +34,9 @@ material.
 LONGEST_NOTICE = 120
 
 REPEATED = frozenset({"request", "mail", "transcript", "fiction", "play", "hypothetical", "chat"})
-"""Reasons for material that an answer repeats or continues."""
+"""Reasons why words are material. An answer to a message with such material repeats or continues
+it.
+"""
 
 
 def _without_middle(text: str) -> str:

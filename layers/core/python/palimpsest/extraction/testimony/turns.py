@@ -21,7 +21,8 @@ LEAST_SPEAKERS = 2
 MOST_WORDS_OF_A_NAME = 3
 MOST_WORDS_SHOWN = 2
 UNKNOWN = "Somebody"
-"""The label of a line under a number."""
+"""The label of a line whose speaker is a number, or has a name that would look like another label.
+"""
 
 _NAME = r"[^\W\d_][\w.'’ -]{0,30}?"
 _PICTURE = r"(?:[ ]?[\u2600-\u27bf\ufe0f\u200d\U0001f000-\U0001faff]){0,6}"

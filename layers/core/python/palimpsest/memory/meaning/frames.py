@@ -472,7 +472,7 @@ def _things_of(new: str, new_words: str) -> tuple[str, ...]:
 
 
 def _is_of_today(match: re.Match[str]) -> bool:
-    """Return whether a match says what takes the place of the old value, in the present."""
+    """Return whether a match says, in the present tense, what is there instead of the old value."""
     if match.re is not _contrast() or tense_of(match.string) == "past":
         return False
     mark = match.string[match.start("mark") : match.start("old")]
@@ -480,8 +480,8 @@ def _is_of_today(match: re.Match[str]) -> bool:
 
 
 def _olds(old: str) -> list[str]:
-    """Return the possible old values in the words after a denial: all the words, and the words
-    without the first ones.
+    """Return the possible old values in the words after a denial: all of these words, or only the
+    last ones.
     """
     parts = old.split()
     if len(parts) > MOST_OLD + 1:

@@ -157,7 +157,7 @@ def completion_of(body: bytes, *, requested_model: str) -> Completion:
     if not isinstance(message, dict):
         raise ModelOutputInvalid("The model's answer holds no message.")
     if message.get("refusal"):
-        raise ModelOutputInvalid("The model refused.")
+        raise ModelOutputInvalid("The model refused to answer.")
     if choice.get("finish_reason") == "content_filter":
         raise ModelOutputInvalid("The model's answer was filtered.")
     content = message.get("content")

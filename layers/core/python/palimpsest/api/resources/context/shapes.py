@@ -214,6 +214,11 @@ class Context(TypedDict):
     ]
     cache: Annotated[CacheInfo, Field(description="The part that a prompt cache can serve")]
     prompt_cache_key: NotRequired[
-        Annotated[str, Field(description="With openai and responses: the parameter of this name")]
+        Annotated[
+            str,
+            Field(
+                description="With openai and responses: the value of their parameter of this name"
+            ),
+        ]
     ]
     trace: NotRequired[Annotated[Json, Field(description="With `explain`: why each part is there")]]

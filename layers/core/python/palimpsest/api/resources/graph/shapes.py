@@ -57,7 +57,9 @@ OWN = ", ".join(sorted(OWN_NAMES))
 EntityType = Annotated[
     str,
     Field(
-        max_length=64, pattern=f"^{ENTITY_TYPE}$", description="`Person`, `Company`: capital first"
+        max_length=64,
+        pattern=f"^{ENTITY_TYPE}$",
+        description="Begins with a capital, such as `Person`",
     ),
 ]
 RelationshipType = Annotated[
@@ -65,7 +67,7 @@ RelationshipType = Annotated[
     Field(
         max_length=64,
         pattern=f"^{RELATIONSHIP_TYPE}$",
-        description="`WORKS_AT`, `KNOWS`: in capitals",
+        description="In capitals, such as `WORKS_AT`",
     ),
 ]
 Name = Annotated[str, Field(max_length=500, json_schema_extra=NOT_BLANK), AfterValidator(not_blank)]
@@ -183,7 +185,9 @@ class PartOfGraph(Closed):
     relationships that lead to them.
     """
 
-    entity_id: Annotated[Id | None, Field(description="Default: the user")] = None
+    entity_id: Annotated[
+        Id | None, Field(description="Where the part begins; default: the user")
+    ] = None
     depth: Annotated[int, Field(ge=1, le=4, description="How many steps to go")] = 1
 
     def read(self, user: str) -> GraphPart:

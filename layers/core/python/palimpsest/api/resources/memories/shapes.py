@@ -139,8 +139,8 @@ class NewMemory(Closed):
     valid_from: Annotated[
         ValidFrom | None,
         Field(
-            description="When it began to be true, not later than now. If it is given, an event "
-            "that is saved twice is one event"
+            description="When it began to be true, not later than now. With it, an event that is "
+            "saved twice counts as one event"
         ),
     ] = None
     occurs_at: Annotated[
@@ -206,10 +206,10 @@ class MemoryChange(Change):
     confidence: Share | None = None
     subject: Subject | None = None
     keywords: Keywords | None = None
-    occurs_at: Annotated[DayOrTime | None, Field(description="null takes it away")] = None
-    due_at: Annotated[DayOrTime | None, Field(description="null takes it away")] = None
+    occurs_at: Annotated[DayOrTime | None, Field(description="null removes it")] = None
+    due_at: Annotated[DayOrTime | None, Field(description="null removes it")] = None
     rests_on: Annotated[list[Id] | None, Field(max_length=MOST_GROUNDS)] = None
-    metadata: Annotated[Metadata | None, Field(description="Replaced as a whole")] = None
+    metadata: Annotated[Metadata | None, Field(description="Replaces all old metadata")] = None
     data: Annotated[
         JsonValue,
         Field(

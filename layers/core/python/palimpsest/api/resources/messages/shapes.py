@@ -53,7 +53,10 @@ Tokens = Annotated[int, Field(ge=0, le=100_000_000)]
 
 class CallUsage(Closed):
     model: Annotated[
-        str | None, Field(min_length=1, max_length=128, description="Unknown models have no cost")
+        str | None,
+        Field(
+            min_length=1, max_length=128, description="The cost of an unknown model is not counted"
+        ),
     ] = None
     tokens_in: Annotated[Tokens, Field(description="The tokens of the whole prompt")]
     cached_tokens: Annotated[

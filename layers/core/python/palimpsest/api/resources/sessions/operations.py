@@ -296,10 +296,10 @@ def list_sessions(
     call: Call,
     *,
     user_id: Annotated[
-        str | None, Query(description="Only this user's", json_schema_extra=LIKE_AN_ID)
+        str | None, Query(description="Only sessions of this user", json_schema_extra=LIKE_AN_ID)
     ] = None,
     agent_id: Annotated[
-        str | None, Query(description="Only this agent's", json_schema_extra=LIKE_AN_ID)
+        str | None, Query(description="Only sessions of this agent", json_schema_extra=LIKE_AN_ID)
     ] = None,
     status: Annotated[
         Literal["active", "ended"] | None, Query(description="Only sessions in this state")

@@ -139,8 +139,8 @@ class ForgetSessionsRequest(Closed):
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
-    user_id: Annotated[Id | None, Field(description="Only this user's")] = None
-    agent_id: Annotated[Id | None, Field(description="Only this agent's")] = None
+    user_id: Annotated[Id | None, Field(description="Only sessions of this user")] = None
+    agent_id: Annotated[Id | None, Field(description="Only sessions of this agent")] = None
     status: Annotated[
         Literal["active", "ended"] | None, Field(description="Only sessions in this state")
     ] = None
@@ -256,7 +256,7 @@ def _system(chat: Chat | None) -> Any:
 
 class ExtractRequest(Closed):
     if_needed: Annotated[
-        bool, Field(description="Only if at least `max_buffer_turns` turns wait")
+        bool, Field(description="Extract only if at least `max_buffer_turns` turns wait")
     ] = False
     max_buffer_turns: Annotated[
         int | None,
