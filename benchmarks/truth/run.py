@@ -27,6 +27,7 @@ from benchmarks.truth.form import (
     CHANGES,
     IN_FREE_WORDS,
     IN_PLAIN_WORDS,
+    IN_VOICES,
     LATER,
     ORDINARY,
     OURS,
@@ -234,7 +235,15 @@ def tables() -> list[Table]:
     named = {"our cases": [OURS], "in other voices": [VOICES]}
     later = {
         f"written later, {folder.name}": [folder]
-        for folder in (*LATER, *CHANGES, *BY_ANOTHER, *IN_FREE_WORDS, *IN_PLAIN_WORDS, *UNREAD)
+        for folder in (
+            *LATER,
+            *CHANGES,
+            *BY_ANOTHER,
+            *IN_FREE_WORDS,
+            *IN_PLAIN_WORDS,
+            *IN_VOICES,
+            *UNREAD,
+        )
     }
     alone = [
         table(outcomes(all_of(folders), believed_in_process), name=name)

@@ -13,6 +13,7 @@ from benchmarks.truth.form import (
     CHANGES,
     IN_FREE_WORDS,
     IN_PLAIN_WORDS,
+    IN_VOICES,
     LATER,
     OURS,
     load,
@@ -99,3 +100,21 @@ def test_most_changes_in_plain_words_are_believed() -> None:
     known = [one.passed for one in found if one.case.twin_of is not None]
     assert sum(held) >= LEAST_PLAINLY_HELD * len(held)
     assert sum(known) >= LEAST_PLAINLY_KNOWN * len(known)
+
+
+CHANGES_OF_KIND = frozenset({"end", "correction", "topic", "once"})
+LEAST_HELD_IN_VOICES, LEAST_KNOWN_IN_VOICES = 0.94, 0.9
+
+
+def test_words_of_others_are_told_from_remarks_inside_requests() -> None:
+    """Of the 152 pairs of `turners` and `saddlers` that are not about changes, 145 were held and 139
+    known.
+    """
+    cases = [case for case in all_of(IN_VOICES[:2]) if case.kind not in CHANGES_OF_KIND]
+    found = outcomes(cases, believed_in_process)
+    held = [one.passed for one in found if one.case.twin_of is None]
+    known = [one.passed for one in found if one.case.twin_of is not None]
+    assert sum(held) >= LEAST_HELD_IN_VOICES * len(held), [
+        one.case.id for one in found if not one.passed
+    ]
+    assert sum(known) >= LEAST_KNOWN_IN_VOICES * len(known)

@@ -7,6 +7,7 @@ from pydantic import ValidationError
 from benchmarks.truth.form import (
     IN_FREE_WORDS,
     IN_PLAIN_WORDS,
+    IN_VOICES,
     LATER,
     ORDINARY,
     OURS,
@@ -27,11 +28,11 @@ from benchmarks.truth.run import (
 
 CASES = load(OURS)
 ORDINARY_CASES = all_of(ORDINARY)
-FOLDERS = (OURS, VOICES, *ORDINARY, *LATER, *IN_FREE_WORDS, *IN_PLAIN_WORDS)
+FOLDERS = (OURS, VOICES, *ORDINARY, *LATER, *IN_FREE_WORDS, *IN_PLAIN_WORDS, *IN_VOICES)
 EACH_SET = pytest.mark.parametrize(
     "cases", [load(folder) for folder in FOLDERS], ids=[folder.name for folder in FOLDERS]
 )
-WHOLE = {"visitors", *(folder.name for folder in (*IN_FREE_WORDS, *IN_PLAIN_WORDS))}
+WHOLE = {"visitors", *(folder.name for folder in (*IN_FREE_WORDS, *IN_PLAIN_WORDS, *IN_VOICES))}
 HALVED = [folder for folder in FOLDERS if folder.name not in WHOLE]
 """All sets except those that were run once before they were read, as a whole."""
 LEAST_HELD, LEAST_KNOWN = 0.92, 0.96  # of what ordinary people say, which was seen since

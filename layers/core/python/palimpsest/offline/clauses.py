@@ -34,6 +34,7 @@ _PATTERNS = {
     "list": r"(?P<first>{item})(?P<middle>(?:, {item})*),? (?:{joins_items}) (?P<last>{item})\W*",
     "dangles": r"[\s,;:]+(?:{danglers})$",
     "depends": r"^\W*(?:{dependents})\b",
+    "opening": r"(?:(?:{before_a_remark}|{and})\b[,.!]* +)+",
     "breaks": r"[,;?!()]+(?=\s|$)\s*|\s[–—-]\s|\s\(|\s(?:{reasons})\s|\s(?:{and})\s+(?={own})",
     "own": r"(?<!\w)(?:{own})",
     "names_alone": r"^\W*(?:{possessives})\s+[^\W\d_]+\W*$",
@@ -277,8 +278,14 @@ def _completed(kind: str | None, before: str, clause: str) -> str | None:
 
 
 _COLON = re.compile(r"[:：](?=\s)")
-FIRST_WORDS = 2  # of a clause, one of which must be in the first person
+FIRST_WORDS = 2  # of a clause, one of which must be in the first person: in a question, the first
 LEAST_WORDS = 3
+
+
+def after_opening(clause: str) -> str:
+    """Return the clause without words such as "but" and "well" at its beginning."""
+    match = _pattern("opening").match(clause)
+    return clause[match.end() :] if match else clause
 
 
 def own_clauses(sentence: str) -> Sequence[str]:
@@ -288,11 +295,12 @@ def own_clauses(sentence: str) -> Sequence[str]:
     """
     before_colon = _COLON.split(sentence, maxsplit=1)[0]
     clauses = [clause.strip(" :") for clause in _pattern("breaks").split(before_colon)]
+    first_words = 1 if "?" in sentence else FIRST_WORDS
     return [
         clause
         for clause in clauses
         if clause.count(" ") + 1 >= min(LEAST_WORDS, len(clauses))
-        and is_own(" ".join(clause.split()[:FIRST_WORDS]))
+        and is_own(" ".join(after_opening(clause).split()[:first_words]))
         and not _pattern("depends").match(clause)
         and not asks(clause)
     ]

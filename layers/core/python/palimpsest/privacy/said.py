@@ -45,6 +45,7 @@ _STEM = Stems(
     r"|kombination|combina|prüfziffer|kartenprüf|mot|mdp|clé|cle|jeton|identifiant|cryptogramme"
     r"|contrase|clave|frase|código|codigo|credencial|palabra|réponse|answer|antwort|digicode"
     r"|auth|bearer|sig=|ssn|social security|combo|combination|creds|wi-?fi"
+    r"|digit|dígito|cifras|ziffern|zahlen|chiffres"
 )
 
 _BETWEEN = r"(?:[ \t]+(?!(?:{breaks})\b)[^\s.!?:=;,]{{1,30}}){{0,6}}?"

@@ -124,13 +124,14 @@ def text_end(text: str, start: int, *, is_long: bool) -> int:
     """Return the end of a text that a phrase announced and that begins at `start`."""
     first = after_blanks(text, start)
     is_mail = salutation().match(text, first) is not None
-    is_long = is_long or is_mail or "\n" in text[start:first]
+    is_below = is_mail or "\n" in text[start:first]
+    is_long = is_long or is_below
     limit = len(text) if is_long else paragraph_end(text, first)
     signed = next(in_lines(signature(), text, first, limit), None)
     if signed:
         return signed.end()
     end = return_of_the_speaker(text, first, limit)
-    reminder = None if is_long else anywhere("asks_to_remember").begins_sentence(text, first, end)
+    reminder = None if is_below else anywhere("asks_to_remember").begins_sentence(text, first, end)
     return end if reminder is None else reminder
 
 

@@ -326,6 +326,5 @@ def _introduced(text: str) -> Iterator[Mark]:
             continue
         names_it = anywhere("presents").search(line) is not None
         if is_colon or names_it:
-            end = text_end(text, match.end(), is_long=True)
-            yield match.end(), end, "request"
+            yield match.end(), end_below(text, after_blanks(text, match.end())), "request"
             return

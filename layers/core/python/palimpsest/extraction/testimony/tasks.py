@@ -65,7 +65,12 @@ def _of_paragraph(text: str, start: int) -> Mark | None:
     if below is not None:
         return below, end_below(text, below), "request"
     quoted = quotation_end(text, begun)
-    return begun, quoted or text_end(text, end, is_long=is_apart), "request"
+    return begun, quoted or _end_of_text(text, end, begun, is_apart=is_apart), "request"
+
+
+def _end_of_text(text: str, end: int, begun: int, *, is_apart: bool) -> int:
+    """Return the end of a text that begins at `begun`, after a task that ends at `end`."""
+    return end_below(text, begun) if is_apart else text_end(text, end, is_long=False)
 
 
 def _without_mark(text: str, start: int, end: int) -> int | None:
