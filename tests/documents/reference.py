@@ -9,7 +9,9 @@ from __future__ import annotations
 import ast
 import importlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,7 @@ DESCRIPTION = paths.LAYERS / "description" / "python" / "palimpsest_description"
 WITHIN_A_PROCESS = ("over_store.py",)
 """Their errors reach Python programs, and never a caller of the API."""
 GRAPH = paths.LAYERS / "graph" / "python" / "palimpsest_graph"
+CODES_OF_A_KIND = r"`([A-Z]\w+)`:? \(?((?:`[a-z_]+`[,\s]*(?:and |or )?)+)"
 MEANINGS = {
     "auto_recall": "whether contexts offer the model a tool that searches memory",
     "blocks": "what a context holds of long-term memory, at most one block of each type",
@@ -82,23 +85,36 @@ def shown(default: Any) -> str:
 
 
 def error_codes() -> str:
-    """Every code with the status that it is answered with."""
-    codes: dict[str, HTTPStatus] = {}
+    """Every code with the status that it is answered with, and what such an answer says."""
+    raised: dict[str, Raised] = {}
+    for file in sorted([*LIBRARY.rglob("*.py"), *GRAPH.rglob("*.py")]):
+        for found in (*raised_in(file), *named_in_docstrings(file)):
+            known = raised.get(found.code)
+            if known is None or not known.says:
+                raised[found.code] = found
     for kind in kinds():
         if status := status_of(kind):
-            codes.setdefault(kind.code, status)
-    for file in sorted([*LIBRARY.rglob("*.py"), *GRAPH.rglob("*.py")]):
-        codes.update(raised_in(file))
-    codes["internal_error"] = HTTPStatus.INTERNAL_SERVER_ERROR
+            raised.setdefault(kind.code, Raised(kind.code, status))
+    raised["internal_error"] = Raised("internal_error", HTTPStatus.INTERNAL_SERVER_ERROR)
     rows = [
-        (f"`{code}`", f"{status.value} {title(status)}")
-        for code, status in sorted(codes.items(), key=lambda pair: (pair[1], pair[0]))
+        (f"`{error.code}`", f"{error.status.value} {title(error.status)}", cell(error.says))
+        for error in sorted(raised.values(), key=lambda error: (error.status, error.code))
     ]
     return (
         f"# Error codes\n\n{HEAD} [The API](../api.md#errors) explains problems. Of "
-        "a flood of calls with an invalid key, the gateway answers most with 403 and without a code.\n\n"
-        f"{table(('code', 'status'), rows)}"
+        "a flood of calls with an invalid key, the gateway answers most with 403 and without a code. "
+        "The last column has an example of what the answer says; `…` stands for names and numbers.\n\n"
+        f"{table(('code', 'status', 'for example'), rows)}"
     )
+
+
+@dataclass(frozen=True)
+class Raised:
+    """A code, the status that it is answered with, and what one of its answers says."""
+
+    code: str
+    status: HTTPStatus
+    says: str = ""
 
 
 def kinds() -> list[type[errors.PalimpsestError]]:
@@ -113,20 +129,59 @@ def status_of(kind: type[errors.PalimpsestError]) -> HTTPStatus | None:
     return next((STATUS[base] for base in kind.__mro__ if base in STATUS), None)
 
 
-def raised_in(file: Path) -> Iterator[tuple[str, HTTPStatus]]:
-    """The codes with which a module makes errors."""
+def raised_in(file: Path) -> Iterator[Raised]:
+    """The errors that a module makes, also by a function of its own that takes their code."""
     by_name = {kind.__name__: kind for kind in kinds()}
     package = next(folder for folder in (LIBRARY, GRAPH) if folder in file.parents)
     name = ".".join(file.relative_to(package.parent).with_suffix("").parts)
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    makers = dict(makers_of(tree, by_name))
+    for node in ast.walk(tree):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
             continue
+        if node.func.id in makers and isinstance(node.args[0], ast.Constant):
+            status = status_of(makers[node.func.id])
+            if status:
+                yield Raised(str(node.args[0].value), status, template(node.args[-1]))
         kind = by_name.get(node.func.id)
         status = status_of(kind) if kind else None
+        if kind is None or status is None or not node.args:
+            continue
         values = [keyword.value for keyword in node.keywords if keyword.arg == "code"]
-        if status and values:
-            for code in codes_of(values[0], name):
-                yield code, status
+        for code in codes_of(values[0], name) if values else [kind.code]:
+            yield Raised(code, status, template(node.args[0]))
+
+
+def makers_of(
+    tree: ast.Module, by_name: Mapping[str, type[errors.PalimpsestError]]
+) -> Iterator[tuple[str, type[errors.PalimpsestError]]]:
+    """The functions whose first parameter is the code of the error that they return."""
+    for function in tree.body:
+        if not isinstance(function, ast.FunctionDef) or not function.args.args:
+            continue
+        takes_code = function.args.args[0].arg == "code"
+        returns = function.returns.id if isinstance(function.returns, ast.Name) else ""
+        if takes_code and returns in by_name:
+            yield function.name, by_name[returns]
+
+
+def template(value: ast.expr) -> str:
+    """A text as it is written, with `…` for what is put into it."""
+    if isinstance(value, ast.Constant):
+        return str(value.value)
+    if isinstance(value, ast.JoinedStr):
+        return "".join(template(part) for part in value.values)
+    return "…" if isinstance(value, ast.FormattedValue) else ""
+
+
+def named_in_docstrings(file: Path) -> Iterator[Raised]:
+    """The codes that docstrings name after their error: "`Conflict` (`too_many_entities`)"."""
+    by_name = {kind.__name__: kind for kind in kinds()}
+    for kind, codes in re.findall(CODES_OF_A_KIND, file.read_text(encoding="utf-8")):
+        status = status_of(by_name[kind]) if kind in by_name else None
+        if status is not None:
+            for code in re.findall("`([a-z]+_[a-z_]*[a-z])`", codes):
+                yield Raised(code, status)
 
 
 def codes_of(value: ast.expr, module: str) -> list[str]:

@@ -116,6 +116,11 @@ SHAPES = [
     ("5555555555554444 exp 09/28", "5555555555554444"),
     ("amex 3782 822463 10005", "822463"),
     ("IBAN DE89 3704 0044 0532 0130 00 bitte", "0532 0130"),
+    ("die IBAN lautet DE02 7001 0080 0412 3456 78, wohin damit?", "0412 3456"),
+    ("iban GB00 WEST 1234 5698 7654 32", "5698 7654"),
+    ("the alarm code is Mirabelle7729", "Mirabelle7729"),
+    ("le code de l'alarme c'est Mirabelle7729, et fermer le rideau", "7729"),
+    ("exp 09/28, the three digits are 737", "737"),
     ("gb82west12345698765432", "west1234"),
     ("mon IBAN : FR14 2004 1010 0505 0001 3M02 606", "3M02"),
 ]

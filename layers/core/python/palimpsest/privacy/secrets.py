@@ -46,6 +46,11 @@ _CARD_NAMED = re.compile(
 )
 _DIGIT = re.compile(r"\d")
 _IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?=[ \u00a0-]?[A-Za-z0-9])")
+_IBAN_NAMED = re.compile(r"(?i)(?<!\w)iban(?!\w)[^.!?\n]{0,24}$")
+_LIKE_IBAN = re.compile(
+    r"[A-Za-z]{2}\d{2}(?:[ \u00a0-]?[A-Z]{4})?"
+    r"(?:[ \u00a0-]?(?=[A-Za-z]{0,4}\d)[A-Za-z0-9]{1,4}){3,8}"
+)
 _KEY_ENDS = re.compile(r"-----END [A-Z0-9 ]{1,60}-----|Private-MAC: *\S+")
 _KEY_BEGINS = re.compile(r"-{1,5}[ \t]*$")
 _TOKEN_GOES_ON = re.compile(r"[\w+/=-]*")
@@ -120,7 +125,7 @@ def _places(text: str) -> Iterator[Mark]:
         if is_card(match[0]) and not _is_of_another_kind(text, match.start()):
             yield match.start(), match.end(), "card"
     for match in _IBAN.finditer(text):
-        end = _iban_end(text, match.start())
+        end = _iban_end(text, match.start()) or _named_iban_end(text, match.start())
         if end is not None:
             yield match.start(), end, "account"
 
@@ -214,6 +219,15 @@ def _iban_end(text: str, start: int) -> int | None:
             is_valid = int("".join(str(int(letter, 36)) for letter in account)) % _MODULUS == 1
             return place + 1 if is_valid and not text[place + 1 : place + 2].isalnum() else None
     return None
+
+
+def _named_iban_end(text: str, start: int) -> int | None:
+    """Return the end of a number that the words before it call an IBAN. A digit of it may be wrong,
+    so it need not pass the check.
+    """
+    named = _IBAN_NAMED.search(text, max(0, start - _BEFORE), start)
+    number = _LIKE_IBAN.match(text, start) if named else None
+    return number.end() if number else None
 
 
 def _clause(text: str, start: int, end: int) -> tuple[int, int]:
