@@ -103,14 +103,14 @@ def test_most_changes_in_plain_words_are_believed() -> None:
 
 
 CHANGES_OF_KIND = frozenset({"end", "correction", "topic", "once"})
-LEAST_HELD_IN_VOICES, LEAST_KNOWN_IN_VOICES = 0.94, 0.9
+LEAST_HELD_IN_VOICES, LEAST_KNOWN_IN_VOICES = 0.92, 0.9
 
 
 def test_words_of_others_are_told_from_remarks_inside_requests() -> None:
-    """Of the 152 pairs of `turners` and `saddlers` that are not about changes, 145 were held and 139
-    known.
+    """Of the 222 pairs of `turners`, `saddlers` and `fullers` that are not about changes, 209 were held
+    and 203 known.
     """
-    cases = [case for case in all_of(IN_VOICES[:2]) if case.kind not in CHANGES_OF_KIND]
+    cases = [case for case in all_of(IN_VOICES[:3]) if case.kind not in CHANGES_OF_KIND]
     found = outcomes(cases, believed_in_process)
     held = [one.passed for one in found if one.case.twin_of is None]
     known = [one.passed for one in found if one.case.twin_of is not None]

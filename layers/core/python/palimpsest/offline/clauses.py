@@ -209,6 +209,7 @@ _ANTECEDENT = re.compile(r"\b(?:my|our|an?) [^,;]{1,60}$", re.IGNORECASE)
 _HEAD = re.compile(
     r"^.*?\bI\b[^,;]*?\b(?:live|living|stay|staying|moved|relocated|work|working)\b", re.IGNORECASE
 )
+_ONLY_PARTICLES = re.compile(r"(?: (?:back|in|out|up|over|together|again|on))*", re.IGNORECASE)
 _SEVERAL_WORDS = re.compile(r"\w\W+\w|[\u3040-\u9fff]{2}")
 
 
@@ -273,7 +274,8 @@ def _completed(kind: str | None, before: str, clause: str) -> str | None:
             return f"{antecedent[0]}, {clause}" if antecedent else None
         case "with":
             head = _HEAD.match(before)
-            return f"{head[0]} {clause}" if head and head[0] != before else None
+            is_place = head is not None and not _ONLY_PARTICLES.fullmatch(before, head.end())
+            return f"{head[0]} {clause}" if head and is_place else None
     return clause
 
 

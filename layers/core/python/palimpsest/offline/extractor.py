@@ -130,6 +130,7 @@ def _findings(
         announced = sentence if is_signal(sentence) else ""
         if corrects:
             yield replace(_depending(whole, message.seq), quote=sentence)
+            yield from _contrasted(sentence, message.seq, stated, day)
         if announced or corrects or only_admits(sentence):
             before.append(sentence)
             continue
@@ -148,6 +149,20 @@ def _findings(
             yield replace(_depending(_with_what(sentence, before), message.seq), quote=sentence)
         for finding in statements:
             yield _cited(finding, message.seq, text, sentence)
+
+
+def _contrasted(
+    sentence: str, seq: int, stated: Callable[[str, date], Sequence[Stated]], day: date
+) -> Iterator[Finding]:
+    """Yield the statement before a contrast, in case that it corrects nothing: "I play the cello"
+    in "I play the cello, not the piano.".
+    """
+    correction = correction_of(sentence)
+    is_own = bool(own_clauses(sentence)) and without_signals(sentence) == sentence
+    if correction is None or not correction.old or not is_own:
+        return
+    for finding in stated(ended(correction.new), day):
+        yield finding(seqs=(seq,), quote=sentence)
 
 
 def _changing(sentence: str, seq: int, *, is_read: bool) -> Iterator[Finding]:

@@ -65,11 +65,16 @@ def play_begins(text: str) -> int | None:
     none.
     """
     match = anywhere("play").search(text)
-    if match is None:
+    if match is None or _NOT_PLAYED.search(text[max(0, match.start() - 16) : match.start()]):
         return None
     start = sentence_start(text, match.start())
     is_real = anywhere("as_oneself").search(text, start, sentence_end(text, match.end() - 1))
     return None if is_real else start
+
+
+_NOT_PLAYED = re.compile(
+    r"(?:\b(?:do not|never|no need to|nicht|ne|no)|n['’]?t)\W+(?:\w+\W+)?$", re.IGNORECASE
+)
 
 
 def play_ends(text: str, start: int = 0) -> int:
@@ -92,7 +97,7 @@ def _sentences(text: str, name: str, reason: str) -> Iterator[Mark]:
     """Yield a span from each phrase of this name to the end of its sentence."""
     place = 0
     while match := anywhere(name).search(text, place):
-        place = max(match.end(), sentence_end(text, match.start()))
+        place = max(match.end(), _order_end(text, match, sentence_end(text, match.start())))
         yield match.start(), place, reason
 
 
@@ -106,6 +111,16 @@ def _injected(text: str) -> Iterator[Mark]:
             yield opened - 1, text.find("]", start) + 1, reason
         else:
             yield start, end, reason
+
+
+def _order_end(text: str, match: re.Match[str], end: int) -> int:
+    """Return the end of an order: that of its sentence, or the comma before the speaker's own
+    statement in it.
+    """
+    own = anywhere("first_person").search(text, match.end(), end)
+    comma = text.rfind(", ", match.end(), own.start()) + 1 if own is not None else 0
+    is_apart = own is not None and comma > 0 and not text[comma : own.start()].strip()
+    return comma if is_apart else end
 
 
 @cache
@@ -192,8 +207,8 @@ def _of_question(text: str, place: int, end: int) -> int:
 
 
 def _supposed(text: str) -> Iterator[Mark]:
-    """Yield suppositions and examples. Each ends with its paragraph, or where the speaker speaks of
-    themselves again.
+    """Yield suppositions and examples. An example ends with its sentence. A supposition ends with
+    its question or its paragraph, or where the speaker speaks of themselves again.
     """
     place = 0
     while match := anywhere("suppose").search(text, place):
@@ -202,8 +217,10 @@ def _supposed(text: str) -> Iterator[Mark]:
             continue
         limit = paragraph_end(text, match.end())
         again = _TRUE_AGAIN.search(text, match.end(), limit)
-        if _EXAMPLE_IN_QUOTES.match(text, match.start()):
+        if _EXAMPLE.match(text, match.start()):
             limit = min(limit, sentence_end(text, match.end()))
+        asked = text.find("?", match.end(), limit) + 1
+        limit = asked or limit
         end = _return_to_reality(text, match.end(), again.start() if again else limit)
         place = max(match.end(), end)
         yield match.start(), place, "hypothetical"
@@ -218,9 +235,9 @@ def _return_to_reality(text: str, start: int, end: int) -> int:
     return returns if real is None else max(start, sentence_start(text, real.start()))
 
 
-_EXAMPLE_IN_QUOTES = re.compile(
+_EXAMPLE = re.compile(
     r"(?:e\.g\.|z\.\s?b\.|p\.\s?ex\.|p\.\s?ej\.|for (?:example|instance)|zum beispiel|par exemple"
-    r"|por ejemplo)[:,]? ?[\"“„«'‘]",
+    r"|por ejemplo|(?:an?|the) user\b|some(?:one|body)\b)",
     re.IGNORECASE,
 )
 _SUPPOSED = re.compile(r"[,;:\s]*[\"“„«'‘(]?\w")

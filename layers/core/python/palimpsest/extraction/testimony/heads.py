@@ -13,11 +13,13 @@ from palimpsest.extraction.testimony.extents import (
     QUOTATION,
     after_blanks,
     greeting,
+    paragraph_end,
+    quotation_end,
     salutation,
     sentence_end,
     text_end,
 )
-from palimpsest.extraction.testimony.lines import Mark
+from palimpsest.extraction.testimony.lines import Mark, shape_of
 from palimpsest.extraction.testimony.turns import turns
 from palimpsest.extraction.testimony.words import anywhere, phrases
 from palimpsest.text.sentences import is_filler, words
@@ -46,9 +48,15 @@ def below_heads(text: str) -> Iterator[Mark]:
 
 
 def end_below(text: str, start: int) -> int:
-    """Return the end of a text of several paragraphs that begins at `start`. A conversation ends
-    with its last line. A last paragraph that speaks to the assistant is the speaker's own.
+    """Return the end of a text that begins at `start`. A quotation ends where it is closed, code
+    with its paragraph, and a conversation with its last line. A last paragraph that speaks to the
+    assistant is the speaker's own.
     """
+    quoted = quotation_end(text, start)
+    if quoted is not None:
+        return quoted
+    if shape_of(text[start : text.find("\n", start)]) is not None:
+        return paragraph_end(text, start)
     end = text_end(text, start, is_long=True)
     lines = turns(text[start : start + LONGEST_CONVERSATION])
     if lines and lines[0].start == 0:
@@ -70,8 +78,11 @@ def text_below(text: str, place: int) -> int | None:
     begun = after_blanks(text, end)
     is_apart = rest.endswith(":") or _APART.match(text, end) is not None
     body = text[begun:]
-    is_long = len(body) > SHARE_OF_A_HEAD * len(rest) or _QUOTED.match(body) is not None
-    return begun if is_apart and is_long and _is_a_text(body) else None
+    if not is_apart or len(body) < LEAST_LETTERS:
+        return None
+    is_quoted = _QUOTED.match(body) is not None
+    is_long = len(body) > SHARE_OF_A_HEAD * len(rest) and _is_a_text(body)
+    return begun if is_quoted or is_long else None
 
 
 def _is_a_text(body: str) -> bool:

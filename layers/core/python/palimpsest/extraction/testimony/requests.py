@@ -292,7 +292,8 @@ def _labelled_sources(text: str) -> Iterator[Mark]:
             continue
         is_label = match["line"] is not None or _OF_OTHERS.search(match["label"]) is not None
         if is_label and _is_source(match["label"]):
-            end = paragraph_end(text, match.end())
+            quoted = quotation_end(text, match.end())
+            end = quoted or paragraph_end(text, match.end())
             if text.count(" ", match.end(), end) + 1 >= FEWEST_WORDS_OF_A_TEXT:
                 yield match.end(), return_of_the_speaker(text, match.end(), end), "document"
 

@@ -330,6 +330,7 @@ def _contrasted(content: str, new: str, old: str) -> str | None:
     """Return the content with the new value in place of the old one, both with their prepositions
     or both without.
     """
+    new = _without_lead(content, new, old)
     bare_new, bare_old = after(_glue(), new).strip(_ENDS), after(_glue(), old).strip(_ENDS)
     if form_of(bare_new) != form_of(bare_old):
         return None
@@ -339,6 +340,15 @@ def _contrasted(content: str, new: str, old: str) -> str | None:
         if place is not None:
             return _put(content, place, value)
     return None
+
+
+def _without_lead(content: str, new: str, old: str) -> str:
+    """Return the new value without the words before the old one in the content, if a whole clause
+    states it: "the cello" in "I play the cello, not the piano.".
+    """
+    place = _place_of(content, old)
+    lead = content[: place[0]].casefold() if place else ""
+    return new[len(lead) :] if lead and new.casefold().startswith(lead) else new
 
 
 def _put(content: str, place: tuple[int, int], new: str) -> str | None:
