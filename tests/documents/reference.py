@@ -88,10 +88,10 @@ def error_codes() -> str:
     """Every code with the status that it is answered with, and what such an answer says."""
     raised: dict[str, Raised] = {}
     for file in sorted([*LIBRARY.rglob("*.py"), *GRAPH.rglob("*.py")]):
-        for found in (*raised_in(file), *named_in_docstrings(file)):
-            known = raised.get(found.code)
+        for error in (*raised_in(file), *named_in_docstrings(file)):
+            known = raised.get(error.code)
             if known is None or not known.says:
-                raised[found.code] = found
+                raised[error.code] = error
     for kind in kinds():
         if status := status_of(kind):
             raised.setdefault(kind.code, Raised(kind.code, status))

@@ -40,7 +40,7 @@ class Weights:
     half_life: int = 90 * DAY
     outdated: float = 0.9
     same_topic: float = 0.03
-    far: float = 4.0
+    far: float = 4.25
     near: Thresholds = OTHER
     least_coverage: float = 0.0
 

@@ -219,8 +219,8 @@ def _supposed(text: str) -> Iterator[Mark]:
         again = _TRUE_AGAIN.search(text, match.end(), limit)
         if _EXAMPLE.match(text, match.start()):
             limit = min(limit, sentence_end(text, match.end()))
-        asked = text.find("?", match.end(), limit) + 1
-        limit = asked or limit
+        question_end = text.find("?", match.end(), limit) + 1
+        limit = question_end or limit
         end = _return_to_reality(text, match.end(), again.start() if again else limit)
         place = max(match.end(), end)
         yield match.start(), place, "hypothetical"
