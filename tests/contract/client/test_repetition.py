@@ -179,7 +179,7 @@ def test_the_client_gives_up_when_its_patience_is_over(
 def test_nobody_there_is_a_lost_connection() -> None:
     address = f"http://127.0.0.1:{loopback.free_port()}"
     with pytest.raises(
-        ConnectionLost, match=rf"{address}/v1/health \(ConnectError: .*refused.*is it running\?$"
+        ConnectionLost, match=rf"{address}/v1/health \(ConnectError: .*refused.*running\?$"
     ):
         Palimpsest(address, KEY).health()
 
