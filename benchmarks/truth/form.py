@@ -51,6 +51,9 @@ is often a remark inside a request. Each was run once before it was read, and th
 the last for few. No weights are trained on them.
 """
 
+BY_OUTSIDERS = (*IN_FREE_WORDS, *IN_PLAIN_WORDS, *IN_VOICES)
+"""All sets by authors who did not know the rules, apart from those that are unread."""
+
 UNREAD = tuple(OURS / name for name in ("dockers", "bakers", "weavers", "tanners"))
 """Four sets whose failures nobody has looked at and nothing is trained on. The first is about what
 changes, the second about speakers, material, secrets and deletion, the others about both.

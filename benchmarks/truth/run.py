@@ -24,10 +24,8 @@ from benchmarks.truth import long_talks
 from benchmarks.truth.form import (
     ANYBODY,
     BY_ANOTHER,
+    BY_OUTSIDERS,
     CHANGES,
-    IN_FREE_WORDS,
-    IN_PLAIN_WORDS,
-    IN_VOICES,
     LATER,
     ORDINARY,
     OURS,
@@ -235,15 +233,7 @@ def tables() -> list[Table]:
     named = {"our cases": [OURS], "in other voices": [VOICES]}
     later = {
         f"written later, {folder.name}": [folder]
-        for folder in (
-            *LATER,
-            *CHANGES,
-            *BY_ANOTHER,
-            *IN_FREE_WORDS,
-            *IN_PLAIN_WORDS,
-            *IN_VOICES,
-            *UNREAD,
-        )
+        for folder in (*LATER, *CHANGES, *BY_ANOTHER, *BY_OUTSIDERS, *UNREAD)
     }
     alone = [
         table(outcomes(all_of(folders), believed_in_process), name=name)

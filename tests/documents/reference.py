@@ -103,7 +103,7 @@ def error_codes() -> str:
     return (
         f"# Error codes\n\n{HEAD} [The API](../api.md#errors) explains problems. Of "
         "a flood of calls with an invalid key, the gateway answers most with 403 and without a code. "
-        "The last column has an example of what the answer says; `…` stands for names and numbers.\n\n"
+        "The last column has an example of the answer's text, with `…` in place of names and numbers.\n\n"
         f"{table(('code', 'status', 'for example'), rows)}"
     )
 

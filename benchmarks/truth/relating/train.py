@@ -20,7 +20,7 @@ from palimpsest.memory.meaning.signs import own_signs, shared_signs, words_of
 from benchmarks.beside.environments import python_of
 from benchmarks.report import Cell, Table, for_terminal
 from benchmarks.retrieval.ranking.train import LEARNER
-from benchmarks.truth.form import IN_FREE_WORDS, IN_PLAIN_WORDS, IN_VOICES, OURS, UNREAD, load
+from benchmarks.truth.form import BY_OUTSIDERS, OURS, UNREAD, load
 from benchmarks.truth.relating.pairs import WRITERS, Pair, of_cases, unrelated, written
 from benchmarks.truth.relating.talks import of_talks
 
@@ -81,7 +81,7 @@ def pairs_by_set() -> dict[str, list[Pair]]:
         "ours": list(of_cases("ours", load(OURS))),
     }
     folders = {path for path in OURS.iterdir() if path.is_dir()}
-    for folder in sorted(folders - {*UNREAD, *IN_FREE_WORDS, *IN_PLAIN_WORDS, *IN_VOICES}):
+    for folder in sorted(folders - {*UNREAD, *BY_OUTSIDERS}):
         by_set[folder.name] = list(of_cases(folder.name, load(folder)))
     return {name: pairs for name, pairs in by_set.items() if pairs}
 

@@ -4,18 +4,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from benchmarks.truth.form import (
-    IN_FREE_WORDS,
-    IN_PLAIN_WORDS,
-    IN_VOICES,
-    LATER,
-    ORDINARY,
-    OURS,
-    VOICES,
-    Case,
-    Check,
-    load,
-)
+from benchmarks.truth.form import BY_OUTSIDERS, LATER, ORDINARY, OURS, VOICES, Case, Check, load
 from benchmarks.truth.run import (
     Memory,
     all_of,
@@ -28,11 +17,11 @@ from benchmarks.truth.run import (
 
 CASES = load(OURS)
 ORDINARY_CASES = all_of(ORDINARY)
-FOLDERS = (OURS, VOICES, *ORDINARY, *LATER, *IN_FREE_WORDS, *IN_PLAIN_WORDS, *IN_VOICES)
+FOLDERS = (OURS, VOICES, *ORDINARY, *LATER, *BY_OUTSIDERS)
 EACH_SET = pytest.mark.parametrize(
     "cases", [load(folder) for folder in FOLDERS], ids=[folder.name for folder in FOLDERS]
 )
-WHOLE = {"visitors", *(folder.name for folder in (*IN_FREE_WORDS, *IN_PLAIN_WORDS, *IN_VOICES))}
+WHOLE = {"visitors", *(folder.name for folder in BY_OUTSIDERS)}
 HALVED = [folder for folder in FOLDERS if folder.name not in WHOLE]
 """All sets except those that were run once before they were read, as a whole."""
 LEAST_HELD, LEAST_KNOWN = 0.92, 0.96  # of what ordinary people say, which was seen since

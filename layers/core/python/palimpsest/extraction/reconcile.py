@@ -312,7 +312,7 @@ def _ends(finding: Finding, statement: Statement, rank: int, state: _Known) -> b
 
 
 def _newly_ended(finding: Finding, content: str) -> Sequence[End]:
-    """Return the ends that a finding states. If it stands with the sentence before it, the ends of
+    """Return the ends that a finding states. If it has the sentence before it too, the ends of
     that sentence are left out, because they are a finding of their own.
     """
     ended = ends_of(content)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Final
 
+from palimpsest.memory.meaning.reading import after
 from palimpsest.text.analyser import function_words, words
 from palimpsest.text.salience import is_own
 from palimpsest.text.sentences import asks, is_terminated
@@ -87,8 +88,7 @@ def without_greeting(text: str) -> str:
     """Return the text without the greeting at its beginning. A text that is only a greeting is
     returned unchanged.
     """
-    match = _pattern("is_greeted").match(text)
-    return text[match.end() :] if match else text
+    return after(_pattern("is_greeted"), text)
 
 
 _SUBJECTS = frozenset(
@@ -152,9 +152,7 @@ def to_the_point(text: str) -> str:
     """Return the text without a greeting, and without a phrase that only introduces a statement, as
     in "By the way, I'm Mira.".
     """
-    rest = without_greeting(text)
-    lead = _pattern("leads_in").match(rest)
-    rest = rest[lead.end() :] if lead else rest
+    rest = after(_pattern("leads_in"), without_greeting(text))
     return text if rest is text else rest[0].upper() + rest[1:]
 
 
@@ -284,12 +282,6 @@ FIRST_WORDS = 2  # of a clause, one of which must be in the first person: in a q
 LEAST_WORDS = 3
 
 
-def after_opening(clause: str) -> str:
-    """Return the clause without words such as "but" and "well" at its beginning."""
-    match = _pattern("opening").match(clause)
-    return clause[match.end() :] if match else clause
-
-
 def own_clauses(sentence: str) -> Sequence[str]:
     """Return the clauses of a sentence, divided at its marks, in which people speak of themselves
     from the beginning: "I'm single" in "I never said that, I'm single.". Questions are left out,
@@ -302,7 +294,7 @@ def own_clauses(sentence: str) -> Sequence[str]:
         clause
         for clause in clauses
         if clause.count(" ") + 1 >= min(LEAST_WORDS, len(clauses))
-        and is_own(" ".join(after_opening(clause).split()[:first_words]))
+        and is_own(" ".join(after(_pattern("opening"), clause).split()[:first_words]))
         and not _pattern("depends").match(clause)
         and not asks(clause)
     ]

@@ -29,6 +29,7 @@ from palimpsest.extraction.testimony.words import (
     in_lines,
     lead_of_sentence,
     phrases,
+    whole,
 )
 from palimpsest.text.sought import Sought
 
@@ -94,7 +95,7 @@ _TRUE_AGAIN = Phrases(("after_a_wish",), before="", after="")
 
 
 def _sentences(text: str, name: str, reason: str) -> Iterator[Mark]:
-    """Yield a span from each phrase of this name to the end of its sentence."""
+    """Yield a span from each phrase of this name to the end of its order (`_order_end`)."""
     place = 0
     while match := anywhere(name).search(text, place):
         place = max(match.end(), _order_end(text, match, sentence_end(text, match.start())))
@@ -106,11 +107,10 @@ def _injected(text: str) -> Iterator[Mark]:
     is in.
     """
     for start, end, reason in _sentences(text, "injected", "injected"):
-        opened = text.rfind("[", 0, start) + 1 if text.find("]", start) > 0 else 0
-        if opened and "]" not in text[opened:start]:
-            yield opened - 1, text.find("]", start) + 1, reason
-        else:
-            yield start, end, reason
+        closed = text.find("]", start)
+        opened = text.rfind("[", 0, start) if closed > 0 else -1
+        is_inside = opened >= 0 and "]" not in text[opened:start]
+        yield (opened, closed + 1, reason) if is_inside else (start, end, reason)
 
 
 def _order_end(text: str, match: re.Match[str], end: int) -> int:
@@ -217,7 +217,7 @@ def _supposed(text: str) -> Iterator[Mark]:
             continue
         limit = paragraph_end(text, match.end())
         again = _TRUE_AGAIN.search(text, match.end(), limit)
-        if _EXAMPLE.match(text, match.start()):
+        if whole("examples").match(text, match.start()):
             limit = min(limit, sentence_end(text, match.end()))
         question_end = text.find("?", match.end(), limit) + 1
         limit = question_end or limit
@@ -235,11 +235,6 @@ def _return_to_reality(text: str, start: int, end: int) -> int:
     return returns if real is None else max(start, sentence_start(text, real.start()))
 
 
-_EXAMPLE = re.compile(
-    r"(?:e\.g\.|z\.\s?b\.|p\.\s?ex\.|p\.\s?ej\.|for (?:example|instance)|zum beispiel|par exemple"
-    r"|por ejemplo|(?:an?|the) user\b|some(?:one|body)\b)",
-    re.IGNORECASE,
-)
 _SUPPOSED = re.compile(r"[,;:\s]*[\"“„«'‘(]?\w")
 _SUPPOSES = re.compile(
     r"\b(?:i|we|they|he|she|(?<!can )(?<!could )you|ich|wir|er|sie|je|tu|il|elle|on|nous|yo) $",

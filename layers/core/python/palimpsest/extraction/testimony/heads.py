@@ -29,21 +29,19 @@ LONGEST_CONVERSATION = 2_000  # characters in which the speakers of a conversati
 LEAST_LETTERS = 40  # of a text below a head
 SHARE_OF_A_HEAD = 0.5  # of the words after a request, which the text below it has at least
 _QUOTED = re.compile(QUOTATION)
-_APART = re.compile(r"[ \t]*\n(?:[ \t]*[-=_*~]{3,}[ \t]*)?[ \t]*\n\s*")
-_RULE = re.compile(r"[ \t]*\n[ \t]*[-=_*~]{3,}[ \t]*\n\s*")
-_ENDS_HEAD = re.compile(rf"{_RULE.pattern}|{_APART.pattern}")
+_APART = re.compile(r"[ \t]*\n(?P<rule>[ \t]*[-=_*~]{3,}[ \t]*)?[ \t]*\n\s*")
 TASKS = ("work", "work_on_it", "work_on_this", "task_operations", "task_faults", "task_of_others")
 TEXTS = ("sources", "task_texts", "works", "documents", "persons")
 
 
 def below_heads(text: str) -> Iterator[Mark]:
     """Yield the text below a head that asks for work on it, or that comes before a letter."""
-    end = _ENDS_HEAD.search(text, 0, LONGEST_HEAD)
+    end = _APART.search(text, 0, LONGEST_HEAD)
     if end is None or not text[: end.start()].strip() or not _is_a_text(text[end.end() :]):
         return
     head = text[: end.start()]
     is_letter = _begins_as_letter(text, end.end()) and not _is_greeting(head)
-    if is_letter or _points(head) or (_RULE.match(end[0]) and _asks_for_work(head)):
+    if is_letter or _points(head) or (end["rule"] and _asks_for_work(head)):
         yield end.end(), end_below(text, end.end()), "request"
 
 

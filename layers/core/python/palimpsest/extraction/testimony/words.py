@@ -34,7 +34,8 @@ NOT_LOOKED_FOR = frozenset(
         "closing", "salutation", "not_a_person", "mail_headers", "own_labels", "machine_labels",
         "self_labels", "headings", "documents", "wrote_line", "questions", "others",
         "passwords", "bare_objects", "orders", "asks_in_short",
-        "media_verbs", "parts_of_a_profile", "introduces", "introduced", "begins_own",
+        "media_verbs", "introduces", "introduced", "begins_own",
+        "parts_of_a_profile", "persons", "of_persons", "examples",
     }
 )  # fmt: skip
 """Names of phrases that are used only within patterns of lines or labels."""
