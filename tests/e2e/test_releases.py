@@ -74,12 +74,15 @@ def is_pending(item: dict[str, Any]) -> bool:
 
 
 def stored(item: dict[str, Any]) -> dict[str, Any]:
-    """The item as it was soon after it was written. The database does not delete it, and the sweep
-    does not take its job for a stuck job.
+    """The item as it was soon after it was written. The database does not delete it, the sweep
+    does not take its job for a stuck job, and its idempotency key has not expired.
     """
     fresh = {name: value for name, value in item.items() if name != "ttl"}
+    soon = {"N": str(int(time.time()) + PATIENCE)}
     if is_pending(item):
-        fresh["due_at"] = {"N": str(int(time.time()) + PATIENCE)}
+        fresh["due_at"] = soon
+    if item["type"]["S"] == "key":
+        fresh["expires_at"] = soon
     return {
         name: {"B": base64.b64decode(value["B"])} if "B" in value else value
         for name, value in fresh.items()
