@@ -12,6 +12,7 @@ from functools import cache
 from typing import Final
 
 from palimpsest.memory.meaning.reading import after
+from palimpsest.offline.implied import implies_the_user
 from palimpsest.text.analyser import function_words, words
 from palimpsest.text.salience import is_own
 from palimpsest.text.sentences import asks, is_terminated
@@ -30,6 +31,7 @@ _PATTERNS = {
     "elided": r"(?P<lead>(?:(?:{before_a_remark}|{leads_in})\b[,.!]* )*)"
     r"(?:(?P<i>{verbs_of_i})|(?P<ich>{verbs_of_ich}))\b",
     "leads_in": r"(?:(?:oh|ah|ok(?:ay)?|well),? )?(?:{leads_in})[,:]? (?=\w)",
+    "introduced": r"^\W*(?:{introductions}) (?=(?:{possessives})\b[^,.!?]+, \w)",
     "introduces": r"(?:this is|I['’]?m|I am) {name}",
     "own_clause": r"^\W*(?:{own})[^,;]*?(?:\b(?:{verbs_of_a_clause})\b|['’](?:s|re|m|ve)\b)",
     "list": r"(?P<first>{item})(?P<middle>(?:, {item})*),? (?:{joins_items}) (?P<last>{item})\W*",
@@ -154,6 +156,13 @@ def to_the_point(text: str) -> str:
     """
     rest = after(_pattern("leads_in"), without_greeting(text))
     return text if rest is text else rest[0].upper() + rest[1:]
+
+
+def without_introduction(sentence: str) -> str:
+    """Return the sentence without words that only introduce somebody of whom it then tells more:
+    "It's for my son, he's seven." becomes "my son, he's seven.".
+    """
+    return after(_pattern("introduced"), sentence)
 
 
 def with_greeting(sentences: list[str]) -> list[str]:
@@ -294,10 +303,15 @@ def own_clauses(sentence: str) -> Sequence[str]:
         clause
         for clause in clauses
         if clause.count(" ") + 1 >= min(LEAST_WORDS, len(clauses))
-        and is_own(" ".join(after(_pattern("opening"), clause).split()[:first_words]))
+        and _begins_as_own(clause, first_words)
         and not _pattern("depends").match(clause)
         and not asks(clause)
     ]
+
+
+def _begins_as_own(clause: str, first_words: int) -> bool:
+    beginning = after(_pattern("opening"), clause).split()[:first_words]
+    return is_own(" ".join(beginning)) or implies_the_user(clause)
 
 
 def objects(statement: str, *, start: int) -> list[str]:

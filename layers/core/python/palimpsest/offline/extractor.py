@@ -5,7 +5,7 @@ determine their kind.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import cache, partial
@@ -45,8 +45,10 @@ from palimpsest.offline.clauses import (
     with_greeting,
     with_subject,
     without_greeting,
+    without_introduction,
 )
-from palimpsest.offline.people import subject_of, with_names
+from palimpsest.offline.implied import implies_the_user
+from palimpsest.offline.people import people_named, person_named_first, subject_of, with_names
 from palimpsest.offline.phrases import StatementKind, kind_of, words_that_name_nothing
 from palimpsest.text import salience
 from palimpsest.text.dates import relative_dates
@@ -106,19 +108,22 @@ class PatternExtractor:
         findings: list[Finding] = []
         skipped: dict[int, str] = {}
         stated = cache(_stated)
+        people: set[str] = set()
         for message in chunk.messages:
-            findings_of_message = list(_findings(message, stated)) if message.role == "user" else []
+            is_user = message.role == "user"
+            findings_of_message = list(_findings(message, stated, people)) if is_user else []
             findings += findings_of_message
             if not findings_of_message:
-                skipped[message.seq] = (
-                    "nothing_stated" if message.role == "user" else "not_the_user"
-                )
+                skipped[message.seq] = "nothing_stated" if is_user else "not_the_user"
         return Extraction(tuple(findings), chunk.last, METHOD, skipped=skipped)
 
 
 def _findings(
-    message: Message, stated: Callable[[str, date], Sequence[Stated]]
+    message: Message, stated: Callable[[str, date], Sequence[Stated]], people: set[str]
 ) -> Iterator[Finding]:
+    """Yield what a message states. `people` has the names of the user's people in the messages
+    before, and those of this message are added.
+    """
     day, before = said_at(message).date(), list[str]()
     announced = ""
     for spoken_sentence in with_greeting(
@@ -139,16 +144,21 @@ def _findings(
         if first is not None and not _states_known(sentence):
             yield replace(_depending(first[0], message.seq), quote=first[0])
             rest = first[1]
-        text = with_names(_plainly(with_subject(put_right(rest))), before)
+        text = with_names(_plainly(_with_subject(put_right(rest))), before)
         before.append(text or sentence)
         statements = stated(text, day) if text else ()
         if not statements:
             yield from _changing(sentence, message.seq, is_read=text is not None)
-            statements = _stated_within(sentence, day)
+            statements = _stated_within(sentence, day) or _of_a_person(sentence, people)
+        people |= people_named(sentence)
         if _ends_what_it_does_not_state(sentence, before, statements):
             yield replace(_depending(_with_what(sentence, before), message.seq), quote=sentence)
         for finding in statements:
             yield _cited(finding, message.seq, text, sentence)
+
+
+def _with_subject(sentence: str) -> str:
+    return with_subject(without_introduction(sentence))
 
 
 def _contrasted(
@@ -287,6 +297,15 @@ def _stated_within(sentence: str, day: date) -> Sequence[Stated]:
     ]
 
 
+def _of_a_person(sentence: str, people: Collection[str]) -> Sequence[Stated]:
+    """Return the statement of a sentence about one of the user's people, whose name begins it."""
+    name = person_named_first(sentence, people)
+    if name is None or is_question(sentence) or leans(sentence) or is_in_jest(sentence):
+        return ()
+    finding = _finding(sentence, sentence)
+    return [partial(finding, type="fact", importance=PLAIN, subject=name.casefold())]
+
+
 def _each(text: str) -> Sequence[str]:
     """Return the statements that the text makes. It is divided if it lists several things that are
     liked or must not be eaten, if it lists several people, and if it states an age, because an age
@@ -355,7 +374,8 @@ def _of_no_kind(text: str, day: date, *, quote: str, is_known: bool) -> Stated |
     known nevertheless.
     """
     bag = words(text)
-    is_own, is_who = salience.is_own(text), tells_who_the_user_is(text)
+    is_own = salience.is_own(text) or implies_the_user(text)
+    is_who = tells_who_the_user_is(text)
     # It needs neither names nor numbers then.
     is_told = is_own or is_report(text)
     is_enough = is_known or dates_a_thing(text) or (is_told and not salience.is_noisy(text))

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import Final
 
@@ -33,6 +33,34 @@ def relation() -> re.Pattern[str]:
     the user.
     """
     return re.compile(filled(PACKAGE, "{relations}"), re.IGNORECASE)
+
+
+_NAMED = (
+    r"\b(?:{possessives}) (?:[\w-]+ )?(?:{women}|{men}|{anyone})"
+    r"(?:,? (?:is |ist |est |es )?(?:called|named|name is|heißt|s['’]appelle|se llama)"
+    r"|['’]s (?:called|named|name is))?,? (?P<name>{name_alone})(?!['’]s)\b"
+)
+
+
+@cache
+def _named_person() -> re.Pattern[str]:
+    return re.compile(filled(PACKAGE, _NAMED), re.IGNORECASE)
+
+
+def people_named(sentence: str) -> frozenset[str]:
+    """Return the names of the user's relatives, friends and animals that the sentence gives: "Tom"
+    in "My son Tom is six.".
+    """
+    return frozenset(match["name"] for match in _named_person().finditer(sentence))
+
+
+_FIRST_WORD = re.compile(r"^\W*([^\W\d_][\w-]*\w)(?:['’]s)?(?= )")
+
+
+def person_named_first(sentence: str, people: Collection[str]) -> str | None:
+    """Return the one of the people whose name begins the sentence, or None."""
+    first = _FIRST_WORD.match(sentence)
+    return first[1] if first and first[1] in people else None
 
 
 _ALSO_OWN = re.compile(
@@ -76,7 +104,9 @@ def with_names(sentence: str, before: Sequence[str]) -> str | None:
         return sentence
     pronoun = next(name for name in ("she", "he", "they") if match[name])
     who = next(
-        filter(None, (_named(earlier, pronoun) for earlier in before[: -MOST_LOOKED_AT - 1 : -1])),
+        filter(
+            None, (_last_named(earlier, pronoun) for earlier in before[: -MOST_LOOKED_AT - 1 : -1])
+        ),
         None,
     )
     if who is None:
@@ -88,7 +118,7 @@ def with_names(sentence: str, before: Sequence[str]) -> str | None:
     return match["opening"] + who + verb + sentence[match.end() :]
 
 
-def _named(sentence: str, pronoun: str) -> str | None:
+def _last_named(sentence: str, pronoun: str) -> str | None:
     """Return the last person in the sentence that the pronoun fits."""
     named = None
     for person in _person().finditer(sentence):

@@ -1,0 +1,40 @@
+"""Recognizes sentences about the user's life that have no word of the first person: "wife's a
+nurse", "coffee gives me headaches", "vegan btw".
+"""
+
+from __future__ import annotations
+
+# ruff: noqa: RUF001 - two kinds of apostrophes
+import re
+from functools import cache
+from typing import Final
+
+from palimpsest.text.word_files import filled
+
+PACKAGE: Final = "palimpsest.offline"
+_AT_THE_BEGINNING = (
+    r"^\W*(?:(?:{before_a_remark}|{leads_in}|{additions}|{and})\b[,.!]* )*"
+    r"(?:(?:{close_people})(?:['’]s|s)? (?:{states_of_people})"
+    r"|(?:{things_at_home})(?:['’]s)? (?:{states_of_things})"
+    r"|(?:{daily_places}) (?:{states_of_places})"
+    r"|(?:{conditions})(?=\W*$|,? (?:{after_a_condition})\b)"
+    r"|{others_of_oneself})"
+)
+_ANYWHERE = r"\b(?:{effects_on_me})|, (?:{bodily_conditions})(?=\W*$|,? (?:{after_a_condition})\b)"
+
+
+@cache
+def _at_the_beginning() -> re.Pattern[str]:
+    return re.compile(filled(PACKAGE, _AT_THE_BEGINNING), re.IGNORECASE)
+
+
+@cache
+def _anywhere() -> re.Pattern[str]:
+    return re.compile(filled(PACKAGE, _ANYWHERE), re.IGNORECASE)
+
+
+def implies_the_user(sentence: str) -> bool:
+    """Return whether the sentence is about the speaker's own people, home, body or habits, which
+    its words show though none is in the first person.
+    """
+    return bool(_at_the_beginning().match(sentence) or _anywhere().search(sentence))
