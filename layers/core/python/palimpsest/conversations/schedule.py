@@ -38,9 +38,9 @@ class ExtractionSchedule:
         return armed_extraction(head, scope, now=now)
 
     def _is_due(self, head: Head, scope: SessionScope) -> bool:
-        """Return whether enough turns wait. It is false while an earlier extraction is running, or
-        is waiting for a model that is unavailable. Then only one job at a time calls such a model,
-        however many messages arrive meanwhile.
+        """Return whether enough turns wait, and no earlier extraction of the session is running or
+        waiting for a model that is unavailable. So only one job of a session calls such a model at
+        a time, however many messages arrive meanwhile.
         """
         if not 0 < head.extract_turns <= buffered_turns(head):
             return False

@@ -77,8 +77,8 @@ class Steps:
         return Looked(turn, opened.head, opened.settings, progress)
 
     def chunk(self, job: Job, at: Looked, *, room: int) -> Chunk:
-        """Read the messages of the step, at most `room` tokens; a parked range is read as a
-        whole.
+        """Read the messages of the step, at most `room` tokens. A range whose extraction was parked
+        is read as a whole, whatever its size.
         """
         scope, turn, head = session_of(job), at.turn, at.head
         assert head is not None  # noqa: S101 - it is nobody's turn in a session that is gone
@@ -269,8 +269,8 @@ def session_of(job: Job) -> SessionScope:
 
 
 def _moved(at: Looked, line: ChunkLine | None) -> Progress:
-    """Return the progress after a chunk. The messages of the chunk are now parked, or no longer
-    parked.
+    """Return the session's progress after a chunk. If the chunk failed for good, its messages are
+    now parked. If not, they are no longer parked. Without a line, nothing changes.
     """
     if line is None:
         return at.progress

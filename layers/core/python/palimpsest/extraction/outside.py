@@ -40,8 +40,9 @@ unknown session.
 
 @runtime_checkable
 class ChatHistoryProvider(Protocol):
-    """A history that the caller keeps, by session. `RecentHistory` and `CountedHistory` are read in
-    part, which is faster.
+    """The caller's own store of messages, which are read by the id of their session. `load` reads a
+    whole session. If the history also implements `RecentHistory` or `CountedHistory`, only its
+    newest messages are read, which is faster.
     """
 
     def load(self, session_id: str) -> Sequence[SaidOutside]:

@@ -49,8 +49,8 @@ class Room:
 
     @classmethod
     def of(cls, memories: Memories, scope: UserScope, *, most: int | None) -> Self:
-        """Return the room of the user. Without a limit, memories are not counted. Raises
-        `Unavailable`.
+        """Count the memories of the user, who may have `most`. Without a limit (None), they are not
+        counted. Raises `Unavailable`.
         """
         return cls(0 if most is None else memories.current(scope), most)
 

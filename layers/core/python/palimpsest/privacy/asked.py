@@ -37,9 +37,9 @@ def _asks() -> re.Pattern[str]:
 
 @cache
 def _asks_whether() -> re.Pattern[str]:
-    """Return a pattern for questions about a secret that are not answered by a secret, such as "Do
-    you have a password?". They begin with their verb, after one word at most. Warnings are found
-    anywhere.
+    """Return a pattern for sentences that name a secret, but are not answered by one: a warning
+    anywhere in the sentence, or a question that begins with its verb, after one word at most, such
+    as "Do you have a password?".
     """
     return re.compile(
         rf"\W*(?:[\w'’]+\W+){{0,1}}?(?:{phrases('asks_whether')})(?!\w)"

@@ -162,7 +162,7 @@ class LocalMemories:
         with self.state.write("erase"):
             known = self.part_of(scope)
             if known.user.epoch != epoch or job_partition(job) in self.state.jobs:
-                raise CommitLost("Another writer was first.")
+                raise CommitLost("Another writer changed this first; nothing was written.")
             self.state.put_job(job)
             known.user, known.current = UserState(epoch + 1, known.user.version + 1), 0
             self.state.users.pop((scope.tenant, scope.user), None)
@@ -182,7 +182,7 @@ class LocalMemories:
             if known.user.epoch != commit.epoch or not (
                 _holds(era, commit) and self.state.may_move(*moved)
             ):
-                raise CommitLost("Another writer was first.")
+                raise CommitLost("Another writer changed this first; nothing was written.")
             known.current += commit.gained
             version = known.user.version + commit.changes_memory
             known.user = replace(known.user, version=version)

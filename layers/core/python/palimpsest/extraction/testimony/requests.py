@@ -260,8 +260,8 @@ def _of_a_text() -> Sequence[Phrases]:
 
 
 def _names_the_text(last: str, work: re.Match[str], *, is_line: bool) -> bool:
-    """Return whether a request under a text is about that text, because it names the text or names
-    nothing.
+    """Return whether a request below a text is about that text: it says "it", or it is a line of
+    its own that names nothing else to work on.
     """
     if work["work_on_it"] or anywhere("it").search(last, work.end("work")):
         return True

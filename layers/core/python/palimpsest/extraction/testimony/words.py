@@ -89,8 +89,8 @@ class Phrases:
         return self.search(text[:end]) if is_begun or self._is_cut(text, end) else None
 
     def _is_cut(self, text: str, end: int) -> bool:
-        """Return whether a phrase may begin with the last word before a place. That word may be
-        whole, or cut because the place is inside it.
+        """Return whether a phrase may begin with the last word before `end`. If `end` is inside the
+        word, its first letters decide.
         """
         for match in _WORD.finditer(text, max(0, end - BEGINNING), end):
             if not _names_of(_word(match)).isdisjoint(self._names):

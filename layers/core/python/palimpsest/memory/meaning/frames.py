@@ -499,7 +499,10 @@ def _stand_alike(new_words: str, new: str, old: str, old_value: str) -> bool:
 
 
 def _counterpart(new_words: str, old: str) -> str | None:
-    """Return the last words before the denial that have the same form as the old value."""
+    """Return the part of the new words that corrects the old value: the last part that has the same
+    form. That is a value of the same shape, a name if the old value begins with a capital, or as
+    many words as the old value has.
+    """
     value, own = values_of(old), values_of(new_words)
     same = [candidate.text for candidate in own if value and candidate.shape == value[0].shape]
     if value and value[0].text == old and same:
