@@ -46,6 +46,7 @@ class ExtractionSchedule:
             return False
         last = self.jobs.get(scope.owner, head.extract_job) if head.extract_job else None
         if last is not None and last.state == "failed" and last.error in OUTAGES:
+            # The first attempt stays failed. Only the newest one shows whether the outage lasts.
             last = newest_attempt(last, lambda name: self.jobs.get(scope.owner, name))
             if last.error in OUTAGES and last.due_at is not None:
                 return False

@@ -235,6 +235,7 @@ def newest(
         if count is None and not all(map(_has_id, page)):
             break
         messages = _identified(page, before=(count or len(page)) - len(page))
+        # All messages before a known one are known too.
         if has_met(messages[0]):
             return messages
         limit *= 4

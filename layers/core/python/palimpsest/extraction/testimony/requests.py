@@ -46,6 +46,7 @@ _GIVES = re.compile(
     r"|lis|lies|lee|explain|answer|wrote)",
     re.IGNORECASE,
 )
+# "I translate" states something about the speaker. "Translate" alone asks for work.
 _NOT_BY_SPEAKER = r"(?<!\bi )(?<!\bich )(?<!\bje )"
 _REQUEST = Phrases(
     ("work", "work_on_it", "work_on_this"),

@@ -243,6 +243,7 @@ def beginnings(phrase: str) -> frozenset[str]:
 
 
 def _beginnings(rest: str, begun: str) -> Iterator[str]:
+    # Lookarounds take up no letters.
     while rest.startswith(("(?<", "(?=", "(?!")):
         rest = rest[_group_end(rest) :]
     if len(begun) == BEGINNING:
@@ -251,6 +252,7 @@ def _beginnings(rest: str, begun: str) -> Iterator[str]:
         yield f"{begun} " if begun else begun
     elif rest.startswith("("):
         yield from _beginnings_of_group(rest, begun)
+    # From here on, the pattern does not say which letters follow.
     elif not (rest[0].isalnum() or rest[0] == "_") or rest[1:2] in ("*", "{"):
         yield begun
     elif rest[1:2] == "?":
