@@ -83,6 +83,7 @@ class Buried:
         spoken = {self._text(text) for text in (content, quote) if text}
         if any(spoken & {*burial.said} for burial in later):
             return True
+        # Burials without words (`words_alone`) are compared as whole texts only.
         later = [burial for burial in later if burial.words]
         about = _subject(subject, self.scope)
         topics = self._topics(content, topic, about)
