@@ -41,7 +41,7 @@ _PLAIN = re.compile(
 )
 _FIRST_PERSON = re.compile(r"(?i)\b(?:i|we|ich|wir|je|j'|nous|on|yo|tengo|trabajo)\b")
 _ENDS = " \t.!,;:-()\"'"
-_HAS_GERMAN = re.compile(r"(?i) (?:hat|haben)(?! sich)\b")  # the verb of what it does comes last
+_HAS_GERMAN = re.compile(r"(?i) (?:hat|haben)(?! sich)\b")  # its main verb comes last
 _UNIT = re.compile(r"\s[^\W\d_]")
 _LABEL = re.compile(r"(?<=\s)([^\W\d_][\w-]*) $")
 
@@ -391,7 +391,9 @@ def _fits(new: Value, old: Value) -> bool:
     """Return whether a new value can replace an old one of the same shape."""
     if new.shape != "number":
         return True
-    if old.label and new.label and old.label != new.label:  # "iPhone 15" is no other "Pixel 7"
+    if (
+        old.label and new.label and old.label != new.label
+    ):  # "Pixel 7" is no new value of "iPhone 15"
         return False
     return count_the_same(new.text, new.after, old.text, old.after)
 

@@ -351,8 +351,9 @@ def classes(word: str) -> frozenset[str]:
 
 
 def goes_with(word: str, text: str) -> bool:
-    """Return whether a text has a word that may be said in place of this one, if something else is
-    named too: "account" in "my Barclays account" goes with "bank" in "I bank with Barclays".
+    """Return whether a text has a word that may be said in place of this one, if both texts also
+    name the same thing. "Account" in "my Barclays account" goes with "bank" in "I bank with
+    Barclays".
     """
     companions = _names_by_word("companions")
     own = companions.get(word)

@@ -112,7 +112,7 @@ class DynamoDbIndex:
         )
         hits = [hit for some in answers for hit in some]
         is_all = all(len(some) < most for some in answers)
-        # One search returns at most `MOST_NEAREST` vectors, so a larger k needs the comparison below.
+        # One search returns at most `MOST_NEAREST`, so a larger k needs the comparison below.
         if _is_inline(where) and (is_all or k + SPARE <= MOST_NEAREST):
             return _best(hits, k)
         # The entries in the table of words have the data that the vector index lacks.
