@@ -135,7 +135,7 @@ class UserPart:
 
     @property
     def eras(self) -> dict[int, Era]:
-        """The data of each epoch so far."""
+        """The data of the present epoch and of all epochs before it, by number."""
         return {epoch: self.era_of(epoch) for epoch in range(self.user.epoch + 1)}
 
     def era_of(self, epoch: int) -> Era:

@@ -339,7 +339,9 @@ def _named(text: str) -> Sequence[str]:
 
 
 def _has(content: str, value: str) -> bool:
-    """Return whether a content has a value. A day counts in any form."""
+    """Return whether a content has a value. Of a value with digits, only the numbers are compared,
+    so that a day counts in any form.
+    """
     plain, digits = folded(content), re.findall(r"\d+", value)
     own = re.findall(r"\d+", plain)
     return all(digit in own for digit in digits) if digits else value in plain
