@@ -30,7 +30,7 @@ class Bedrock:
 
     @property
     def models_from(self) -> str:
-        """The server of the language models, as functions know it."""
+        """The value of the functions' setting MODELS_FROM: who serves the language models."""
         return "bedrock" if self.chats else "openai"
 
 

@@ -356,7 +356,7 @@ def _load_late(opening: Path) -> None:
     modules: dict[str, str] = {}
     for imported in imports:
         if not isinstance(imported, ast.ImportFrom):
-            raise TypeError(f"{opening} does more than import names")
+            raise TypeError(f"{opening} has a statement that does not import names from a module")
         modules |= {
             name.name: "." * imported.level + (imported.module or "") for name in imported.names
         }

@@ -82,7 +82,9 @@ class Guard:
         if self.claims_key(request):
             body = await _body(receive)
             if not self.is_signed(replace(request, body=body)):
-                raise Refused("The signature isn't by an access key that this start issued")
+                raise Refused(
+                    "The access key of the signature was not issued by this start of the stack"
+                )
             return scope, _replay(body, receive)
         api = as_api_path(scope, port=self.port)
         if api is None:
@@ -102,7 +104,7 @@ def check_place(scope: Scope, *, port: int) -> None:
     ]
     times = Counter(name for name, _ in named)
     if any(times[name] > 1 for name in ONCE):
-        raise Refused("A header that may be there once is repeated")
+        raise Refused("A header that may occur only once is repeated")
     headers = dict(named)
     host = headers.get("host", "").lower()
     name, _, number = host.partition(":")

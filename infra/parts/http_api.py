@@ -86,7 +86,7 @@ class HttpFront(Construct):
         )  # fmt: skip
 
     def _own_domain(self, choices: Choices) -> gateway.DomainName | None:
-        """Return the deployer's own name for the API, if there is one."""
+        """Return the deployer's own domain name for the API, or None."""
         if not choices.domain_name:
             return None
         certificate = acm.Certificate.from_certificate_arn(self, "Certificate", choices.certificate)

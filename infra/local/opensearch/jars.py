@@ -142,7 +142,7 @@ def _compile() -> None:
 
 
 def lay_out(home: Path) -> None:
-    """Make the folders lib, modules and plugins anew."""
+    """Delete the folders lib, modules and plugins, and fill them again from the jars."""
     for name in ("lib", "modules", "plugins"):
         shutil.rmtree(home / name, ignore_errors=True)
     jars = sorted(LIB.glob("*.jar"))

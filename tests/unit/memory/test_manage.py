@@ -470,7 +470,7 @@ def test_a_lost_commit_is_not_told_to_the_caller() -> None:
         nonlocal lost
         if step == "before commit memories" and lost:
             lost -= 1
-            raise CommitLost("Another writer was first.")
+            raise CommitLost("Another writer changed this first; nothing was written.")
 
     service = MemoryService(faults=crowd)
     assert service.say("works at A").outcome == "created"

@@ -423,7 +423,7 @@ def test_of_different_values_said_at_once_the_newest_is_current() -> None:
 def test_a_writer_who_never_gets_through_is_told_to_try_again() -> None:
     def crowd(step: str) -> None:
         if step == "before commit memories":
-            raise CommitLost("Another writer was first.")
+            raise CommitLost("Another writer changed this first; nothing was written.")
 
     service = MemoryService(faults=crowd)
     with pytest.raises(Unavailable):

@@ -72,8 +72,8 @@ class Turns:
 
     @contextmanager
     def at(self, place: Hashable) -> Iterator[None]:
-        """Wait for the turn, at most ten seconds, and keep it until the block ends. Raises
-        `Unavailable`.
+        """Let no other thread in at this place until the block ends. Waits for a thread that is in,
+        at most ten seconds. Raises `Unavailable` (`contention`) after that.
         """
         with self._lock:
             turn = self._locks.setdefault(place, threading.RLock())

@@ -79,7 +79,7 @@ class ModelSettings(FunctionSettings):
     @classmethod
     def _a_key_for_its_server(cls, value: str, info: ValidationInfo) -> str:
         if not value and info.data.get("models_from") == "openai":
-            raise ValueError("a server with a key needs the name of its parameter")
+            raise ValueError("must name the key's parameter, unless MODELS_FROM is bedrock")
         return value
 
 

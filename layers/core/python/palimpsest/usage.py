@@ -173,7 +173,9 @@ class ReadUsage:
         if begin < today - timedelta(days=KEPT_DAYS):
             error = FieldError("from", f"must be at most {KEPT_DAYS} days ago")
             raise Unprocessable(
-                "Counts of that time are no longer kept.", code="invalid_period", errors=(error,)
+                "The period begins before the oldest counts.",
+                code="invalid_period",
+                errors=(error,),
             )
         return begin.isoformat(), end.isoformat()
 

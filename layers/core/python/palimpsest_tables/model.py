@@ -47,7 +47,7 @@ class _Through(Connection):
 
 
 def bound(model: type[M], table: str, call: Call) -> type[M]:
-    """Return the model for the items of that table."""
+    """Return the model for the items of one table. `call` makes its requests."""
     connection = TableConnection(table)
     connection.connection = _Through(call)
     connection.connection.add_meta_table(

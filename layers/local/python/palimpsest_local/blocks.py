@@ -61,6 +61,8 @@ class Blocks:
             page, after = self._service.history.messages(scope, limit=PAGE, after=after)
             keys = [message_key(scope.session, message.seq) for message in page]
             if self._service.index.write(self._user, [gone(key, version=version) for key in keys]):
-                raise Unavailable("The index did not take every removal.", code="vector")
+                raise Unavailable(
+                    "Some messages could not be removed from the search index.", code="vector"
+                )
             if after is None:
                 return

@@ -55,7 +55,9 @@ def _folder() -> Path:
 
 
 def _keep(endpoint: Path) -> None:
-    """Keep address and key as the profile `local`, and as the default if there is none yet."""
+    """Store the address and the key of the service as the profile `local`. If there is no default
+    profile yet, store them there too.
+    """
     known = json.loads(endpoint.read_text())
     kept = json.dumps({"url": known["url"], "api_key": known["api_key"]}) + "\n"
     os.environ.pop(PROFILE, None)

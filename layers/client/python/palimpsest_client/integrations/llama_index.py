@@ -249,8 +249,8 @@ def _call(block: ToolCallBlock) -> Message:
 
 
 def _taken(there: Counter[str], mark: str) -> bool:
-    """Return whether a message with this mark is among the stored ones, and remove it from them, so
-    that each counts once.
+    """Return whether a message with this mark is among the stored messages `there`. If so, count
+    one of them down, so that it is not found a second time.
     """
     is_there = there[mark] > 0
     there[mark] -= is_there

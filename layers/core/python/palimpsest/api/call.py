@@ -157,8 +157,8 @@ def give_back(calls: KeyedCalls, place: KeyedCall) -> None:
 class Call:
     """A call of an operation. `request` is the event as `guarded` returns it. `shows` says whether
     the answer may contain stored text. `calls` stores keyed calls and places. `begun` is the value
-    of time.monotonic() at the beginning of the call. `places` lists the places to wait or to query
-    that the call has taken.
+    of time.monotonic() at the beginning of the call. `places` lists the places that the call has
+    taken: a tenant has only a few for calls that wait, and a few for queries.
     """
 
     caller: Caller

@@ -80,7 +80,7 @@ class Operation:
 
     @property
     def status(self) -> HTTPStatus:
-        """The status of the usual answer."""
+        """The status of the answer to a call that succeeds: the first one of `answers`."""
         return HTTPStatus(next(iter(self.answers)))
 
     @property

@@ -71,8 +71,8 @@ def profile_headings(item: Item, begun: Collection[SectionKind | None]) -> Itera
 def _days_in_order(
     places: Sequence[tuple[BlockType, str]], together: Mapping[str, Sequence[Item]]
 ) -> Iterator[str]:
-    """Yield a name for each place. The headings of one speaker share their places, in the order of
-    the days. Any other name stays in its place.
+    """Yield the name of the group to write at each place. The places that the days of one speaker
+    have are given to these days in order of time. Any other group stays in its place.
     """
     days: dict[str | None, list[str]] = defaultdict(list)
     for _, name in places:

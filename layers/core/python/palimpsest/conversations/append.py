@@ -213,6 +213,7 @@ class Append:
         if opened.head is None or opened.head.is_gone(seconds(now)):
             return self._begin(request, opened, now)
         if speaks_system:
+            # A system message changes the settings, so these must be of this session.
             live(opened, now=now)
         check_owner(opened.head, user=request.user, agent=request.agent)
         resent = self._resent(request, opened.head, opened.key, now)
@@ -227,6 +228,7 @@ class Append:
         self, request: _Request, head: Head, key: IdempotencyKey | None, now: datetime
     ) -> AppendResult | None:
         """Return the result of the first call if this append repeats it, else None."""
+        # A key at or below `base` was used in an earlier session with this id.
         if key is not None and key.expires_at > seconds(now) and key.first > head.base:
             if key.request != request.batch.hash:
                 raise Conflict(
@@ -369,6 +371,7 @@ class Append:
                 batch=request.batch.hash,
                 batch_first=messages[0].seq,
                 off_record=wishes.reach,
+                # Readers that have read these messages must read them again.
                 redactions=head.redactions + bool(back),
             ),
             messages,

@@ -173,6 +173,7 @@ class Contents:
         prefix = begin.rpartition("/")[0] + "/"
         gone: list[str] = []
         for key in self.blobs.keys(prefix, first=begin.removeprefix(prefix)):
+            # The numbers in keys have a fixed width, so that keys sort by them.
             if key >= end:
                 break
             gone += [key] if key.endswith(ending) else []

@@ -60,6 +60,7 @@ def check_last(sessions: Sessions, scope: SessionScope, head: Head | None, if_la
     newest = 0
     if head is not None and head.last_id:
         last = head.seq
+        # The read begins before the withdrawn messages, because these may be many.
         for first, until in sorted(head.withdrawn, reverse=True):
             last = first - 1 if first <= last <= until else last
         messages = sessions.messages(
@@ -285,9 +286,11 @@ class History:
             return before, None
         if not before.base < first <= before.seq or before.is_withdrawn(first):
             raise no_message("from")
+        # The newest turn is always in the window, so no summary may cover it.
         summary = self._summary_before(
             scope, before, seq=self._current(scope, before, last=first - 1)
         )
+        # Messages from before the window was emptied must not come back as a summary.
         if summary is not None and summary.last < before.cleared:
             summary = None
         start = max(summary.last if summary else before.base, before.cleared) + 1

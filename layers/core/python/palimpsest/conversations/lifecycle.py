@@ -146,8 +146,8 @@ def touched(head: Head, *, now: datetime) -> Head:
 
 
 def kept_for(head: Head, days: int | None) -> Head:
-    """Return the head of a session that is kept for `days` days after its last activity (None = for
-    ever).
+    """Return the head with a new retention: the session is kept for `days` days after its last
+    activity, or for ever if `days` is None.
     """
     retention = None if days is None else days * DAY
     expires_at = None if retention is None else head.updated_second + retention
@@ -294,7 +294,8 @@ def withdrawn(
     """
     if len(head.withdrawn) >= MAX_WITHDRAWALS_UNDER_WAY:
         raise Conflict(
-            "Earlier withdrawals are still running. Try again.", code="withdrawals_under_way"
+            "Earlier withdrawals of messages are still running. Try again.",
+            code="withdrawals_under_way",
         )
     shown = [message for message in rest if message.role not in UNSHOWN_ROLES]
     users = [message.seq for message in shown if message.role == "user"]

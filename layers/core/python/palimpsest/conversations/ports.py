@@ -63,7 +63,7 @@ class HeadMoved(CommitLost):
     """
 
     def __init__(self, head: Head) -> None:
-        super().__init__("Another writer was first.")
+        super().__init__("Another writer changed this first; nothing was written.")
         self.head = head
 
 

@@ -38,14 +38,15 @@ class ExtractionSchedule:
         return armed_extraction(head, scope, now=now)
 
     def _is_due(self, head: Head, scope: SessionScope) -> bool:
-        """Return whether enough turns wait. It is false while an earlier extraction is running, or
-        is waiting for a model that is unavailable. Then only one job at a time calls such a model,
-        however many messages arrive meanwhile.
+        """Return whether enough turns wait, and no earlier extraction of the session is running or
+        waiting for a model that is unavailable. So only one job of a session calls such a model at
+        a time, however many messages arrive meanwhile.
         """
         if not 0 < head.extract_turns <= buffered_turns(head):
             return False
         last = self.jobs.get(scope.owner, head.extract_job) if head.extract_job else None
         if last is not None and last.state == "failed" and last.error in OUTAGES:
+            # The first attempt stays failed. Only the newest one shows whether the outage lasts.
             last = newest_attempt(last, lambda name: self.jobs.get(scope.owner, name))
             if last.error in OUTAGES and last.due_at is not None:
                 return False

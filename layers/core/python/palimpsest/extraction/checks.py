@@ -283,7 +283,9 @@ def statement_of(
         source=Source(
             session=session,
             message_ids=tuple(
-                (message.is_outside and message.client_id) or message.id for message in cited
+                # The caller knows messages of its own history by its own ids.
+                (message.is_outside and message.client_id) or message.id
+                for message in cited
             ),
             seqs=finding.seqs,
             quote=finding.quote.strip(),

@@ -83,6 +83,7 @@ def chunk_of(
         is_deleted = bool(message.hidden) and not text_of(spoken.chat).strip()
         reason = skip_reason(message) or ("deleted" if is_deleted else reader.reads(spoken))
         weight += message.tokens + MARKUP_TOKENS if reason is None else 0
+        # Without `room`, the weight is compared with itself, so the chunk is never too heavy.
         is_full = (
             reason is None
             and bool(read)

@@ -77,8 +77,8 @@ class Steps:
         return Looked(turn, opened.head, opened.settings, progress)
 
     def chunk(self, job: Job, at: Looked, *, room: int) -> Chunk:
-        """Read the messages of the step, at most `room` tokens; a parked range is read as a
-        whole.
+        """Read the messages of the step, at most `room` tokens. A range whose extraction was parked
+        is read as a whole, whatever its size.
         """
         scope, turn, head = session_of(job), at.turn, at.head
         assert head is not None  # noqa: S101 - it is nobody's turn in a session that is gone
@@ -127,6 +127,7 @@ class Steps:
         if self.contents is None or at.head is None or at.head.outside < job.first:
             return
         first, through = job.first, min(job.last, at.progress.through)
+        # The empty range at the end makes the loop also remove texts after the last parked one.
         for parked, last in (
             *parked_within(at.progress.parked, first, through),
             (through + 1, through),
@@ -200,6 +201,7 @@ class Steps:
             progress = replace(progress, waiting=waiting)
             root = self.root(job)
             over = ended(root, parked=progress.parked, error=error, now=now)
+            # The sweep may have ended the first job meanwhile. It is not ended twice.
             finished = _stepped(job, error) if root.has_ended else over
         return replace(
             commit, epoch=job.epoch, line=line, progress=progress, job=step, finished=finished
@@ -269,13 +271,14 @@ def session_of(job: Job) -> SessionScope:
 
 
 def _moved(at: Looked, line: ChunkLine | None) -> Progress:
-    """Return the progress after a chunk. The messages of the chunk are now parked, or no longer
-    parked.
+    """Return the session's progress after a chunk. If the chunk failed for good, its messages are
+    now parked. If not, they are no longer parked. Without a line, nothing changes.
     """
     if line is None:
         return at.progress
     kept = [place for place in at.progress.parked if place != (at.turn.first, at.turn.last)]
     parked: Sequence[Range] = [*kept, (line.first, line.last)] if line.parked else kept
+    # An attempt at a parked range works behind `through`, which must not go back.
     return replace(
         at.progress, through=max(at.progress.through, line.last), parked=tuple(sorted(parked))
     )

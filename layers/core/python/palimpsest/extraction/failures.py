@@ -50,6 +50,7 @@ class GiveUpExtraction:
         """Park the chunk that begins with message `first`. Return the first message of the next
         chunk if that one must be parked too, else None.
         """
+        # `look` and `chunk` begin at the first message of the job that they are given.
         place = replace(job, first=first)
         at = self.steps.look(place)
         is_outage = error in OUTAGES
@@ -57,6 +58,7 @@ class GiveUpExtraction:
             self.steps.skip_job(place, at)
             return None
         if at.turn.is_parked:
+            # The range stays parked, and its line in the ledger stays as it is.
             self._end(job, at, None, error, gives_up=is_outage)
             return None
         line = self._line(place, at)
@@ -114,6 +116,7 @@ class RetryExtraction:
             self.steps.jobs.settle(root, due_at=None)
             return None
         new = another_attempt(root, first=parked[0][0], now=seconds(self.steps.clock.now()))
+        # An attempt's id follows from its number, so a repeated call finds the existing ones.
         while (
             attempt := self.steps.jobs.get(scope.owner, new.id)
         ) is not None and attempt.has_ended:
@@ -146,6 +149,7 @@ class RestartExtraction:
         at = self.steps.look(job)
         if at.turn.standing == "waiting":
             self.steps.skip_job(job, at)
+            # The job before it wakes it. The sweep looks again, in case that job was lost.
             self.steps.jobs.settle(job, due_at=seconds(self.steps.clock.now()) + OVERDUE_SECONDS)
         elif at.turn.standing in ("erased", "gone"):
             self.steps.skip_job(job, at)
@@ -168,6 +172,7 @@ class RestartExtraction:
             self.give_up.park(job, error=STUCK, first=start)
         else:
             new = another_attempt(root, first=start, now=now)
+            # The new attempt begins at `start`, so the sweep must try earlier parked ranges.
             later = (
                 now + OVERDUE_SECONDS if parked_within(progress.parked, root.first, start) else None
             )

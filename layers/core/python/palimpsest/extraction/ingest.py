@@ -108,6 +108,7 @@ class Ingest:
         """
         drafts = self.append.admitted(scope.owner, with_joined_calls(drafts))
         check_length(drafts)
+        # Both raise errors that a later batch would raise after earlier batches were stored.
         open_calls_after(drafts, b"")
         message_sizes(drafts, has_contents=self.append.contents is not None)
         if session_id is not None:
@@ -200,8 +201,10 @@ class Ingest:
                 batch,
                 user=transcript.owner.user,
                 agent=transcript.agent,
+                # Withdrawn messages may be sent again. The number makes a new key for them.
                 key=f"ingest:{stored.seq}:{transcript.ids[end - 1]}",
                 after=before,
+                # One job extracts all batches.
                 extract="now" if is_last else "never",
                 is_transcript=True,
             )

@@ -60,6 +60,7 @@ def turn_of(
     if job.first > done:
         return Turn("waiting")
     for first, last in parked:
+        # A late delivery of the first attempt must not extract parked messages.
         if job.attempt and first == job.first and last <= job.last:
             return Turn("now", first, last, is_parked=True)
     return Turn("overtaken")

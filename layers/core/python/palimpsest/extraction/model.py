@@ -159,6 +159,7 @@ class ModelExtractor:
         return min(MOST_OUTPUT, self.chat.capacity(self.model) // 4)
 
     def _room(self, prompt: str | None) -> int:
+        # A repair sends more text than the first call, and must fit the model's window too.
         instructions = (
             _instructions(prompt) + prompts.load("extraction_repair") + json.dumps(SCHEMA.body)
         )

@@ -40,8 +40,9 @@ unknown session.
 
 @runtime_checkable
 class ChatHistoryProvider(Protocol):
-    """A history that the caller keeps, by session. `RecentHistory` and `CountedHistory` are read in
-    part, which is faster.
+    """The caller's own store of messages, which are read by the id of their session. `load` reads a
+    whole session. If the history also implements `RecentHistory` or `CountedHistory`, only its
+    newest messages are read, which is faster.
     """
 
     def load(self, session_id: str) -> Sequence[SaidOutside]:
@@ -234,6 +235,7 @@ def newest(
         if count is None and not all(map(_has_id, page)):
             break
         messages = _identified(page, before=(count or len(page)) - len(page))
+        # All messages before a known one are known too.
         if has_met(messages[0]):
             return messages
         limit *= 4

@@ -86,6 +86,8 @@ def reconciled(
     state, put_right = _Known(known), set[tuple[tuple[int, ...], str]]()
     for rank, (finding, finding_statement) in enumerate(zip(findings, statements, strict=True)):
         statement = _in_its_topic(finding_statement)
+        # Of a sentence that corrects, an extractor also gives the statement alone, in case that
+        # nothing is corrected. If something is, the statement is not stored a second time.
         quoted = (finding.seqs, finding.quote)
         if quoted in put_right:
             continue
@@ -133,6 +135,7 @@ def _related(finding: Finding, statement: Statement, rank: int, state: _Known) -
         for place, (_, own_statement, _) in enumerate(state.statements)
     ]
     order = _order(statement, rank)
+    # `related` wants the newest first, and this step's statements are the newest.
     known = [record for _, record in reversed(own)]
     known += [record for record in state.records if record.order < order]
     may_repeat = _may_repeat(finding, statement)
@@ -175,6 +178,7 @@ def _changing(
     next version of the known one.
     """
     if is_own:
+        # `_related` gave these statements in reversed order.
         _end_own(len(state.statements) - 1 - relation.place, order, state)
         return statement
     if relation.kind == "replaces" and statement.topic_key is None:
@@ -200,6 +204,7 @@ def _end_stored(record: Record, order: Order, state: _Known, *, on: str | None =
 def _end_own(place: int, order: Order, state: _Known) -> None:
     """End the topic of another statement of this step."""
     finding, other, rank = state.statements[place]
+    # Only a topic can end, so a statement without one gets a topic of its own.
     key = other.topic_key or f"said_{_draft(other).id}"
     state.statements[place] = (finding, replace(other, version_of=key), rank)
     state.ends[key] = EndOfTopic(key, order)
@@ -360,6 +365,7 @@ def _draft(statement: Statement) -> Record:
     """Return the statement as a record, for comparison with others."""
     key = statement.topic_key
     return Record(
+        # The id is not stored. It only has to distinguish the statements of this step.
         id=record_id(tenant="", user="", kind=statement.type, content=statement.content, topic=key),
         type=statement.type,
         content=statement.content,
@@ -377,6 +383,7 @@ def _corrects(
     """Correct the earlier statement that this one corrects. Return whether there is one."""
     correction = correction_of(unlabelled(finding.content, statement.subject))
     seq = max(finding.seqs)
+    # After a question of the assistant, unclear words such as "the 5th" may be its answer.
     if correction is None or (
         correction.old is None and not correction.is_meant and _asked(seq, chunk)
     ):
@@ -387,6 +394,7 @@ def _corrects(
         other_finding, other, its_rank = state.statements[place]
         content = corrected(other.content, correction)
         if content is not None:
+            # The relations name the old value.
             better = replace(other_finding, content=content, relations=())
             right = _with_times(replace(other, content=content), statement)
             state.statements[place] = (better, right, its_rank)
@@ -439,6 +447,7 @@ def _puts_right(
     own = [
         (place, _draft(other))
         for place, (its_finding, other, _) in enumerate(state.statements)
+        # All statements of one message are true at the same time.
         if seq not in its_finding.seqs
     ]
     wrong_own = _likest(statement, [draft for _, draft in own])
@@ -451,6 +460,7 @@ def _puts_right(
     if wrong is None:
         return False
     if statement.topic_key is not None and statement.topic_key != wrong.topic_key:
+        # A version has the topic of the version before, so this statement is stored as usual.
         _end_stored(wrong, order, state)
         return False
     state.statements.append((finding, _next_version(statement, wrong), rank))
@@ -582,6 +592,7 @@ def _likely_records(
         return []
     if before is not None:
         return [record for record in in_order if before.seq in record.source.seqs]
+    # The first three parts of an order are the time, the session and the message.
     last = in_order[0].order[:3]
     return [record for record in in_order if record.order[:3] == last]
 

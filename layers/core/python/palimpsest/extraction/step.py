@@ -196,6 +196,7 @@ class ExtractChunk:
             return self._prepared(job, at, findings, relations=relations // 2)
         if excess > 0:
             # The chunk ends earlier, and the next step has the rest of its messages.
+            # Dividing the negative number rounds away from zero, so enough findings leave.
             fewer = len(findings.findings) + -excess // ITEMS_EACH
             owner = replace(_owner(job), names=findings.names)
             less = _checked_findings(
@@ -298,6 +299,7 @@ class ExtractChunk:
         Also return how many were removed.
         """
         if not statements and not ends:
+            # `Steps.advanced` puts the job's epoch into the commit.
             return Prepared((), MemoryCommit(epoch=0)), 0
         prepared = self.remember.prepared(scope, statements, ends=ends)
         new = [decision.record.id for decision in prepared.made if decision.outcome != "unchanged"]
@@ -328,11 +330,13 @@ def _checked_findings(
     """Return the checked findings of an extraction, at most `most`. If there are more, the chunk
     ends earlier. A parked chunk is never divided, so only its most important findings are kept.
     """
+    # Every step covers at least one message to read, or the job would never end.
     reach = chunk.until(min(chunk.last, max(chunk.messages[0].seq, extraction.through)))
     kept = checked(extraction.findings, reach, owner=owner)
     end = reach.last if turn.is_parked else fitting(kept.findings, most=most, last=reach.last)
     if end < reach.last:
         reach = reach.until(end)
+        # The ledger's line counts only what was dropped within the shorter chunk.
         within = [finding for finding in extraction.findings if max(finding.seqs) <= end]
         kept = checked(within, reach, owner=owner)
     findings = most_important(kept.findings, most=most)

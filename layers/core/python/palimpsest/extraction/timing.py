@@ -39,8 +39,11 @@ class Timing:
 
 
 def timed(finding: Finding, *, at: date) -> Timing:
-    """Return the finding with its time, counted from the day on which it was said. A plan for a
-    later day is stored as an event. Its topic changes when somebody says that it has happened.
+    """Return the finding with its time. Times such as "tomorrow" count from the day `at`, on which
+    it was said.
+
+    A plan for a later day, such as a move, becomes an event without a topic. The value of the topic
+    changes only when somebody says that the plan was carried out.
     """
     if finding.type == "instruction":
         return Timing(finding)

@@ -199,8 +199,8 @@ class ManageGraph:
 
     def change_entity(self, scope: UserScope, name: str, changes: Mapping[str, Any]) -> Entity:
         """Change the given fields of an entity (`name`, `valid_to`) and the given ones of its
-        `properties`. A property that is given as None is removed. Return the new version, which has
-        the beginning of the entity.
+        `properties`. A property that is given as None is removed. Return the new version. It is
+        valid from the same time as the version before.
 
         Raises `NotFound` (`entity_not_found`), and `Unprocessable` for an end before the beginning.
         """
@@ -241,7 +241,7 @@ class ManageGraph:
             topics = [topic_of(kind, name) for name in stored]
             pointers = self.memories.pointers(scope, topics)
             if [pointers[topic].record for topic in topics] != [record.id for record in records]:
-                raise CommitLost("Another writer was first.")
+                raise CommitLost("Another writer changed this first; nothing was written.")
             if prepared.changes_anything:
                 self.memories.commit(scope, prepared.commit)
             return prepared.made[0].record

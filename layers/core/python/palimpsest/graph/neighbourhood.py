@@ -80,8 +80,8 @@ class Around:
 
 
 def around(graph: Graph, part: GraphPart, *, most: int) -> Around:
-    """Return the surroundings of the part's start, which must be among `graph.nodes`. They hold at
-    most `most` nodes besides the start.
+    """Return the nodes around the node `part.start`, which must be one of `graph.nodes`, and the
+    edges between them. At most `most` nodes are returned besides the start.
     """
     ways = _ways(graph.edges, part)
     distances, edge_ids, reached = {part.start: 0}, dict[str, Relationship](), [part.start]

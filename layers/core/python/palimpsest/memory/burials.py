@@ -83,6 +83,7 @@ class Buried:
         spoken = {self._text(text) for text in (content, quote) if text}
         if any(spoken & {*burial.said} for burial in later):
             return True
+        # Burials without words (`words_alone`) are compared as whole texts only.
         later = [burial for burial in later if burial.words]
         about = _subject(subject, self.scope)
         topics = self._topics(content, topic, about)
@@ -234,8 +235,9 @@ def burial_of(
 def burials_of(
     scope: UserScope, removed: Iterable[Record], *, at: int, states: States = states_nothing
 ) -> tuple[Burial, ...]:
-    """Return the burials of removed records. `removed` has a record once for each time it was said.
-    A record with an exact key, such as a preference, was not a statement and gets no burial.
+    """Return the burials of removed records, one for each record. A record that was said several
+    times is in `removed` that many times, because the quote of each place adds a digest. A record
+    with an exact key, such as a preference, was not said and gets no burial.
     """
     by_id: dict[str, list[Record]] = {}
     for record in removed:

@@ -78,6 +78,7 @@ class KnownTopic:
         """Return the topic with this record added at the place of its order."""
         statements = tuple(sorted([*self.statements, (order, record)], key=lambda entry: entry[0]))
         if self.is_behind(order):
+            # An ended topic has only statements from before its end, so the newest one ended.
             ended = self.ended and statements[-1][1].id
             on = self.ended_on if ended == self.ended else None
             return replace(self, statements=statements, ended=ended, ended_on=on)

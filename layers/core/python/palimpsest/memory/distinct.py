@@ -52,8 +52,9 @@ class Distinct:
 
 
 def distinct_words(content: str, *, subject: str = "") -> Distinct:
-    """Return the distinct words of a statement. `subject` is empty for the user. The name of the
-    subject isn't a distinct word, unless there are no others.
+    """Return the words that distinguish a statement from other memories. `subject` names the person
+    whom it is about; it is empty for the user. The name of the subject counts as such a word only
+    if there is no other.
     """
     slot, of_subject = slot_of(content), _names_of_subject(content, subject)
     named = {term for term in named_terms(content) if not term.isdigit()} | numbers(content)

@@ -63,6 +63,7 @@ class AtMost:
         topics = [pointer.topic_key for pointer in commit.pointers if pointer.record is not None]
         if not any(topic.startswith(self.prefix) for topic in topics):
             return commit
+        # Read before the count, so that a topic which is stored in between makes the commit fail.
         before = self.memories.pointers(scope, [self.prefix]).get(self.prefix)
         if not self.new(scope, topics):
             return commit

@@ -49,8 +49,8 @@ class Room:
 
     @classmethod
     def of(cls, memories: Memories, scope: UserScope, *, most: int | None) -> Self:
-        """Return the room of the user. Without a limit, memories are not counted. Raises
-        `Unavailable`.
+        """Count the memories of the user, who may have `most`. Without a limit (None), they are not
+        counted. Raises `Unavailable`.
         """
         return cls(0 if most is None else memories.current(scope), most)
 
@@ -234,6 +234,7 @@ class Remember:
     def _decided(
         self, scope: UserScope, statements: Sequence[Statement], ends: Sequence[EndOfTopic] = ()
     ) -> _Decided:
+        # The epoch is read first. If the user is erased after that, the commit is lost.
         user, settings = self.memories.user(scope), self.tenants.settings(scope.owner)
         lifetime = settings.lifetime
         now = milliseconds(self.clock.now())
@@ -244,6 +245,7 @@ class Remember:
             scope, statements, pointers, now=now, lifetime=lifetime
         )
         known, drafts, pointers = self._known(scope, statements, drafts, pointers)
+        # A copy, because the decisions change `known`.
         before = dict(known.topics)
         joined = self._joined(scope, statements, ends, known)
         there = dict(known.records)

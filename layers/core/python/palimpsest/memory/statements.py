@@ -95,6 +95,7 @@ def drafted(
     """
     topic = statement.topic_key
     valid_from = now if statement.valid_from is None else min(max(statement.valid_from, 0), now)
+    # The id of an event has only the minute, so that an event which is sent twice is stored once.
     at = (
         now - now % AT_ONCE
         if statement.valid_from is None and statement.type == "event"

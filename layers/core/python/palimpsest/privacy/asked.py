@@ -37,9 +37,9 @@ def _asks() -> re.Pattern[str]:
 
 @cache
 def _asks_whether() -> re.Pattern[str]:
-    """Return a pattern for questions about a secret that are not answered by a secret, such as "Do
-    you have a password?". They begin with their verb, after one word at most. Warnings are found
-    anywhere.
+    """Return a pattern for sentences that name a secret but do not ask for it. These are warnings,
+    and questions such as "Do you have a password?". The question's verb is the first or second
+    word. A warning may be anywhere in the sentence.
     """
     return re.compile(
         rf"\W*(?:[\w'’]+\W+){{0,1}}?(?:{phrases('asks_whether')})(?!\w)"

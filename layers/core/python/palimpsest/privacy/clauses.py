@@ -74,8 +74,8 @@ def _after() -> str:
 
 @cache
 def _said() -> re.Pattern[str]:
-    """Return a pattern for expressions that mean words of the conversation: "this", "this part",
-    "what I said", but not "this milk".
+    """Return a pattern for expressions that refer to words of the conversation: "this", "this
+    part", "what I said", but not "this milk".
     """
     nouns = phrases("speech_nouns")
     return re.compile(

@@ -247,6 +247,7 @@ def filters(query: Query, request: RecallRequest) -> Iterator[MemoryFilter]:
     if messages:
         yield replace(where, types=messages)
     if query.period is not None and where.created_after is None and where.created_before is None:
+        # A period ends before its end, but the bounds of a filter are included.
         start, end = query.period.start, query.period.end - 1
         yield replace(where, types=record_types | messages, created_after=start, created_before=end)
 

@@ -235,6 +235,7 @@ def _strength(candidate: Candidate, weights: Weights) -> float:
     near = above_unrelated / (1 - limits.unrelated) + limits.words * candidate.coverage
     if candidate.by_words or not _is_indexed(candidate):
         near = candidate.coverage
+    # All words of the question in one memory are enough (docs/adr/0012).
     if candidate.coverage >= 1:
         near = max(near, weights.near.least)
     topic = candidate.scores.get("topic_key", 0.0)

@@ -119,6 +119,7 @@ def seen_by(
     head, settings = live(sessions.open(where, settings=True), now=now)
     if head.user != scope.user:
         raise no_session()
+    # A session without a window shows its model the newest turn only.
     first = head.window_start if parsed(dict(settings.memory)).keeps_window else head.last_user_seq
     newest = sessions.messages_at(where, [head.last_user_seq]) if head.last_user_seq else ()
     newest_texts = (spoken_text(message) for message in newest)
@@ -227,6 +228,7 @@ def with_outdated(
     for record, versions in zip(current, chains, strict=True):
         has_ended = record.id in ended
         places = places_of(versions) if has_ended else places_of_earlier(record, versions)
+        # The memories are sorted, so the mark of an earlier, better record stays.
         newer = dict.fromkeys(places, record.id) | newer
     return [_marked(memory, newer) for memory in found_memories]
 
@@ -282,6 +284,7 @@ def newer_first(memories: Sequence[FoundMemory], query: Query) -> list[FoundMemo
             for place, statement in enumerate(placed)
         ]
         first = max([min(older, default=len(placed)), *_held_since(placed, memory.valid_from)])
+        # With the score of its new place, the results stay sorted by score.
         score = placed[first].memory.score if first < len(placed) else memory.score
         placed.insert(first, replace(new, memory=replace(memory, score=score)))
     return [*(statement.memory for statement in placed), *memories[LOOKED_AT:]]

@@ -225,6 +225,7 @@ class MemoryTools:
     ) -> RecallResult:
         most = self._most_records(scope, session)
         wanted = k or most or MOST_RECORDS
+        # The limit of the session holds even if the caller asks for more.
         request = RecallRequest(query=query, k=min(wanted, most or wanted), session=session)
         return self.recall(scope, request)
 

@@ -92,7 +92,7 @@ _JOINING = Lock()
 
 
 def _join(triggers: Triggers) -> int:
-    """Add the triggers to those that are looked up together. Return the number of their first
+    """Add the triggers to the ones that are looked up together. Return the number of their first
     pattern.
     """
     with _JOINING:

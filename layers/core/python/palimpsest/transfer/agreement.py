@@ -132,8 +132,9 @@ class SessionLines:
 
 
 def _steps(message: Message) -> tuple[int, ...]:
-    """Return the amounts by which the message may raise the turn. There are two for a redacted
-    message whose history the caller keeps, because its role is not known any more.
+    """Return by how much the message may raise the number of the turn: by 1 if it is the user's,
+    else by 0. Both are possible for a redacted message whose history the caller keeps, because its
+    role is unknown.
     """
     if not message.is_outside:
         return (int(message.role == "user"),)

@@ -50,7 +50,7 @@ class Line(BaseModel):
 
 
 class ItemLine(Line):
-    """A line of one stored thing, which must fit into an item of a table."""
+    """A line of an export that has one stored thing. The thing must fit into an item of a table."""
 
     @model_validator(mode="before")
     @classmethod

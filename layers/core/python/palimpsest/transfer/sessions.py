@@ -107,7 +107,7 @@ class SessionsKind:
         rows: list[Row] = []
         head = self.sessions.open(session, user=scope.user).head
         if head is None or head.base >= first or head.is_gone(seconds(self.clock.now())):
-            raise CommitLost("The session is gone.")
+            raise CommitLost("The session no longer exists.")
         for message in self.sessions.messages(
             session, first=first, last=last, page=MESSAGES_AT_ONCE
         ):

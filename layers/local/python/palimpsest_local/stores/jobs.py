@@ -154,7 +154,7 @@ class LocalKeyedCalls:
     def put(self, call: KeyedCall) -> None:
         with self._state.write("put call"):
             if not self._state.may_put(call):
-                raise CommitLost("Another writer was first.")
+                raise CommitLost("Another writer changed this first; nothing was written.")
             self._state.put_call(call)
 
 

@@ -135,7 +135,7 @@ class UserPart:
 
     @property
     def eras(self) -> dict[int, Era]:
-        """The data of each epoch so far."""
+        """The data of the present epoch and of all epochs before it, by number."""
         return {epoch: self.era_of(epoch) for epoch in range(self.user.epoch + 1)}
 
     def era_of(self, epoch: int) -> Era:
@@ -162,7 +162,7 @@ class LocalMemories:
         with self.state.write("erase"):
             known = self.part_of(scope)
             if known.user.epoch != epoch or job_partition(job) in self.state.jobs:
-                raise CommitLost("Another writer was first.")
+                raise CommitLost("Another writer changed this first; nothing was written.")
             self.state.put_job(job)
             known.user, known.current = UserState(epoch + 1, known.user.version + 1), 0
             self.state.users.pop((scope.tenant, scope.user), None)
@@ -182,7 +182,7 @@ class LocalMemories:
             if known.user.epoch != commit.epoch or not (
                 _holds(era, commit) and self.state.may_move(*moved)
             ):
-                raise CommitLost("Another writer was first.")
+                raise CommitLost("Another writer changed this first; nothing was written.")
             known.current += commit.gained
             version = known.user.version + commit.changes_memory
             known.user = replace(known.user, version=version)

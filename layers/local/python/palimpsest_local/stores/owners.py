@@ -87,7 +87,7 @@ class LocalExpiries:
         with self._memories.state.write("remind"):
             reminders = self._memories.part_of(scope).era.reminders
             if reminders.get(record_id) != before:
-                raise CommitLost("Another writer was first.")
+                raise CommitLost("Another writer changed this first; nothing was written.")
             if to is None:
                 del reminders[record_id]
             else:
@@ -101,7 +101,7 @@ class LocalExpiries:
         with self._memories.state.write("walk"):
             known = self._memories.part_of(scope)
             if known.walk != before:
-                raise CommitLost("Another writer was first.")
+                raise CommitLost("Another writer changed this first; nothing was written.")
             known.walk = to
 
     def records(self, scope: UserScope, *, limit: int, after: str | None = None) -> RecordPage:

@@ -64,7 +64,7 @@ class LocalSessions:
                 and self.state.may_move(*moved)
                 and self._may_begin(scope, commit)
             ):
-                raise CommitLost("Another writer was first.")
+                raise CommitLost("Another writer changed this first; nothing was written.")
             self.state.move(*moved)
             _apply(partition, commit)
             if commit.begins:

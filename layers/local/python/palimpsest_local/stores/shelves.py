@@ -72,7 +72,7 @@ class Shelves(Protocol):
         """Return the numbered records of a kind at a place."""
 
     def places(self, kind: Kind[Any, Any]) -> Sequence[tuple[str, ...]]:
-        """Return the places that have had records of this kind."""
+        """Return the places at which records of this kind are stored, or were stored before."""
 
     def turn(self) -> AbstractContextManager[object]:
         """Begin a transaction. Everything that is changed in it is stored at its end. If it raises,

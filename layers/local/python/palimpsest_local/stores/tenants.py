@@ -36,7 +36,7 @@ class LocalTenants:
     def add(self, api_key: ApiKey) -> None:
         """Store a new key. Raises `CommitLost` if a key with its SHA-256 is stored."""
         if self._keys.setdefault(api_key.id, api_key) is not api_key:
-            raise CommitLost("Another writer was first.")
+            raise CommitLost("Another writer changed this first; nothing was written.")
 
     def settings(self, scope: Scope) -> TenantSettings:
         return self._settings.get(scope.tenant, TenantSettings())
@@ -54,7 +54,7 @@ class LocalTenants:
     ) -> None:
         with self._state.lock if before is None else self._state.write("settings"):
             if before is not None and before.change != self.settings(scope).change:
-                raise CommitLost("Another writer was first.")
+                raise CommitLost("Another writer changed this first; nothing was written.")
             self._settings[scope.tenant] = settings
             if job is not None:
                 self._state.put_job(job)
@@ -98,7 +98,7 @@ class LocalStaticFacts:
 
     def _change(self, scope: Scope, version: int) -> None:
         if self._versions.get(scope.tenant, 0) != version:
-            raise CommitLost("Another writer was first.")
+            raise CommitLost("Another writer changed this first; nothing was written.")
         self._versions[scope.tenant] = version + 1
 
 

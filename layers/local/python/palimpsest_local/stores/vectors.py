@@ -19,7 +19,7 @@ from palimpsest_local.stores.state import State
 
 
 class LocalVectors:
-    """`VectorStore` beside the records of `memories`."""
+    """Implements `VectorStore` within one process. It shares users and lock with `memories`."""
 
     def __init__(self, memories: LocalMemories) -> None:
         self._memories = memories
@@ -62,7 +62,7 @@ class LocalVectors:
                 known.user.epoch != namespace.epoch
                 or (before.version if before else 0) != namespace.version
             ):
-                raise CommitLost("Another writer was first.")
+                raise CommitLost("Another writer changed this first; nothing was written.")
             self._state.users[scope.tenant, scope.user] = True
             era.namespaces[namespace.name] = replace(namespace, version=namespace.version + 1)
             here = (namespace.name, namespace.generation)

@@ -165,7 +165,7 @@ class SearchBody(Closed):
         cls, value: list[float] | None, others: ValidationInfo
     ) -> list[float] | None:
         if value is not None and others.data.get("mode") != "vector":
-            raise ValueError("an embedding needs the mode vector")
+            raise ValueError("may be given only if the mode is vector")
         return value
 
     def where(self) -> filters.MemoryFilter:

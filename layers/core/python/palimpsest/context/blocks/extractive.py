@@ -99,7 +99,9 @@ class ExtractiveMemory:
         self._delete = delete
 
     def changing(self, *, update: Update, delete: Delete) -> Self:
-        """Return the same block, with these functions for changes by a conversation."""
+        """Return a copy of the block in which conversations change memories by these functions. The
+        copy shares the cached records.
+        """
         made = copy(self)
         made._update, made._delete = update, delete  # noqa: SLF001 - its own
         return made

@@ -122,8 +122,8 @@ class Conversation:
 
 
 class MemoryBlock(Protocol[Content_co]):
-    """One block, whose `get` returns a `BlockContent`. The same protocol describes all blocks
-    together, whose `get` returns a whole context.
+    """A block of a session's memory. `get` of one block returns a `BlockContent`. An object that
+    combines all blocks also has these methods, and its `get` returns a whole context.
 
     Every method raises `Unavailable` if a store can't answer.
     """

@@ -262,6 +262,7 @@ def decide(
         now=now,
     )
     head = replace(head, job=job.id, compaction="pending")
+    # The flush waits until these messages are extracted.
     waits = "extractive" in parts
     head, extraction = armed_extraction(head, scope, now=now) if waits else (head, ())
     return Armed(

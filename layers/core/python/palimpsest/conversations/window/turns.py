@@ -132,7 +132,9 @@ class Chain:
         return (self._user.weight if self._user else 0) + sum(map(_least, self._groups[-1:]))
 
     def fit(self, room: int) -> tuple[list[WindowEntry], list[Cut]]:
-        """Return the chain cut to the room, and its cuts. The chain is never empty."""
+        """Return the messages of the chain, shortened to `room` tokens, and what was cut. At least
+        one message is returned.
+        """
         # Groups are dropped before texts are cut, because the texts of a dropped group need no cut.
         # Groups count with their least weights.
         self._drop(room, is_victim=_has_calls, weight=_least_with_texts)

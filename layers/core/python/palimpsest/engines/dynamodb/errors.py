@@ -28,7 +28,7 @@ class FirstFailed(CommitLost):
     """
 
     def __init__(self, item: Mapping[str, Any]) -> None:
-        super().__init__("Another writer was first.")
+        super().__init__("Another writer changed this first; nothing was written.")
         self.item = item
 
 
@@ -53,7 +53,7 @@ def translated(error: ClientError | BotoCoreError) -> PalimpsestError:
     if item is not None:
         return FirstFailed(item)
     if code == "ConditionalCheckFailedException" or reasons & _LOST_REASONS:
-        return CommitLost("Another writer was first.")
+        return CommitLost("Another writer changed this first; nothing was written.")
     if code == "TransactionConflictException" or reasons & _BUSY_REASONS:
         return Busy("The store is busy; try again.")
     if code == "ValidationException" or reasons == {"ValidationError"}:

@@ -45,6 +45,7 @@ def bucket_for(scope: Scope, name: str, *, among: str = "") -> str:
     """Return the partition in which an item with this name is listed. `among` selects one kind of
     the tenant's lists.
     """
+    # `hash` differs from process to process. The bucket of a name must never change.
     return f"{scope.tenant}#{among}{zlib.crc32(name.encode()) % BUCKETS:02d}"
 
 

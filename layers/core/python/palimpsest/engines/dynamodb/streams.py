@@ -70,6 +70,7 @@ def _message(
     owner: str, name: str, new: Mapping[str, Any] | None, old: Mapping[str, Any] | None
 ) -> StreamRecord:
     tenant, session = owner.split("#")
+    # Raises if an id is not valid, so that the record is unreadable.
     Scope(tenant).session(session)
     tally = (
         _tally(tenant, session, new["counted"])
@@ -124,6 +125,7 @@ def _ended(
     if (
         new is None
         or old is None
+        # A failed job is also written again later. Only the change to this state is an event.
         or not new.get("state", {}).get("S") == FAILED != old.get("state", {}).get("S")
     ):
         return None

@@ -108,6 +108,7 @@ class DynamoDbUsages(OneTable):
 
     def forget(self, scope: UserScope) -> int:
         bucket = _bucket(scope)
+        # Rows of days begin with a digit. The sums of months name no user.
         named = list(self._items(bucket, "0", "9", scope.user))
         for item in named:
             update = Update()
@@ -138,6 +139,7 @@ def _usage_row(scope: UserScope, day: str) -> Update:
     update = Update()
     update.put("type", text(USAGE))
     update.put("ttl", number(_ttl(day)))
+    # After `forget`, a late record must not write the name again.
     update.put_if_absent("user", text(scope.user))
     return update
 

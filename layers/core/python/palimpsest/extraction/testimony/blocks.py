@@ -73,6 +73,7 @@ def _transcripts(text: str) -> Iterator[Mark]:
     lines = list(in_lines(_machine_line(), text))
     turns = [turn for turn in lines if len(turn[1]) > 1]
     letters = [turn for turn in lines if len(turn[1]) == 1]
+    # One line such as "A: done" may be an item of a list. Several are a dialogue ("Q:", "A:").
     if len(letters) > 1 or (turns and letters):
         turns = sorted([*turns, *letters], key=lambda turn: turn.start())
     if turns:

@@ -46,6 +46,7 @@ def not_testimony(finding: Finding, heard: Heard) -> str | None:
     quoted = set(_WORD.findall(finding.quote.casefold()))
     for kind, text in spans:
         words = _words([text])
+        # A secret may be any word. Other withheld words may also be everyday words of the finding.
         if (every if kind == "secret" else foreign) & words or (
             not quoted <= own and quoted <= words
         ):

@@ -125,7 +125,7 @@ _NAMED = re.compile(r"(?:\A|[.!?\n] ?)[A-ZÀ-Þ][\w'-]*(?: [A-ZÀ-Þ][\w'-]*)? \
 
 @cache
 def _other() -> re.Pattern[str]:
-    """Return a pattern for somebody without a name before a verb, such as "my boss said"."""
+    """Return a pattern for words before a verb that name somebody without a name: "my boss"."""
     return re.compile(rf"(?<!\w)(?:{phrases('others')})(?: [\w'’]+){{0,3}}?[ ]?\Z", re.IGNORECASE)
 
 

@@ -140,6 +140,7 @@ class Reader:
         start = play_ends(text) if self.plays else 0
         if self.plays:
             self.withheld[message.seq] = (("material", text[:start]),)
+            # `play_ends` returns the end of the text also if the play ends with the last sentence.
             self.plays = start == len(text) and not anywhere("play_ends").search(text)
         rest = text[start:]
         parts = spans(rest, user=self.user)
@@ -190,6 +191,7 @@ def reader_after(messages: Iterable[Message], *, user: str | None) -> Reader:
     for message in messages:
         if message.role in ("user", "assistant"):
             reader.reads(message)
+    # Only the state goes on. The messages themselves are not part of the step.
     return Reader(
         user,
         plays=reader.plays,

@@ -46,6 +46,7 @@ _GIVES = re.compile(
     r"|lis|lies|lee|explain|answer|wrote)",
     re.IGNORECASE,
 )
+# "I translate" states something about the speaker. "Translate" alone asks for work.
 _NOT_BY_SPEAKER = r"(?<!\bi )(?<!\bich )(?<!\bje )"
 _REQUEST = Phrases(
     ("work", "work_on_it", "work_on_this"),
@@ -260,8 +261,8 @@ def _of_a_text() -> Sequence[Phrases]:
 
 
 def _names_the_text(last: str, work: re.Match[str], *, is_line: bool) -> bool:
-    """Return whether a request under a text is about that text, because it names the text or names
-    nothing.
+    """Return whether a request below a text is about that text: it says "it", or it is a line of
+    its own that names nothing else to work on.
     """
     if work["work_on_it"] or anywhere("it").search(last, work.end("work")):
         return True

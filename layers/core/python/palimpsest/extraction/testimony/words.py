@@ -89,8 +89,8 @@ class Phrases:
         return self.search(text[:end]) if is_begun or self._is_cut(text, end) else None
 
     def _is_cut(self, text: str, end: int) -> bool:
-        """Return whether a phrase may begin with the last word before a place. That word may be
-        whole, or cut because the place is inside it.
+        """Return whether a phrase may begin with the last word before `end`. If `end` is inside the
+        word, its first letters decide.
         """
         for match in _WORD.finditer(text, max(0, end - BEGINNING), end):
             if not _names_of(_word(match)).isdisjoint(self._names):
@@ -243,6 +243,7 @@ def beginnings(phrase: str) -> frozenset[str]:
 
 
 def _beginnings(rest: str, begun: str) -> Iterator[str]:
+    # Lookarounds take up no letters.
     while rest.startswith(("(?<", "(?=", "(?!")):
         rest = rest[_group_end(rest) :]
     if len(begun) == BEGINNING:
@@ -251,6 +252,7 @@ def _beginnings(rest: str, begun: str) -> Iterator[str]:
         yield f"{begun} " if begun else begun
     elif rest.startswith("("):
         yield from _beginnings_of_group(rest, begun)
+    # From here on, the pattern does not say which letters follow.
     elif not (rest[0].isalnum() or rest[0] == "_") or rest[1:2] in ("*", "{"):
         yield begun
     elif rest[1:2] == "?":

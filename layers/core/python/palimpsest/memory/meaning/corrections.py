@@ -460,8 +460,8 @@ def _value(content: str, new: str) -> tuple[int, int] | None:
 
 
 def _ends_in_a_name(value: str, new: str) -> bool:
-    """Return whether only the name at the end of a value is to be replaced by another single name,
-    as in "a firm in Ulm".
+    """Return whether a correction by a single name is about the last word of the value alone, as
+    "Bonn" is about "Ulm" in "a firm in Ulm".
     """
     first, *others = value.split()
     return bool(others) and " " not in new and _is_name(others[-1]) and not _is_name(first)

@@ -41,7 +41,7 @@ _PLAIN = re.compile(
 )
 _FIRST_PERSON = re.compile(r"(?i)\b(?:i|we|ich|wir|je|j'|nous|on|yo|tengo|trabajo)\b")
 _ENDS = " \t.!,;:-()\"'"
-_HAS_GERMAN = re.compile(r"(?i) (?:hat|haben)(?! sich)\b")  # the verb of what it does comes last
+_HAS_GERMAN = re.compile(r"(?i) (?:hat|haben)(?! sich)\b")  # its main verb comes last
 _UNIT = re.compile(r"\s[^\W\d_]")
 _LABEL = re.compile(r"(?<=\s)([^\W\d_][\w-]*) $")
 
@@ -339,7 +339,9 @@ def _named(text: str) -> Sequence[str]:
 
 
 def _has(content: str, value: str) -> bool:
-    """Return whether a content has a value. A day counts in any form."""
+    """Return whether a content has a value. Of a value with digits, only the numbers are compared,
+    so that a day counts in any form.
+    """
     plain, digits = folded(content), re.findall(r"\d+", value)
     own = re.findall(r"\d+", plain)
     return all(digit in own for digit in digits) if digits else value in plain
@@ -391,7 +393,9 @@ def _fits(new: Value, old: Value) -> bool:
     """Return whether a new value can replace an old one of the same shape."""
     if new.shape != "number":
         return True
-    if old.label and new.label and old.label != new.label:  # "iPhone 15" is no other "Pixel 7"
+    if (
+        old.label and new.label and old.label != new.label
+    ):  # "Pixel 7" is no new value of "iPhone 15"
         return False
     return count_the_same(new.text, new.after, old.text, old.after)
 
@@ -499,7 +503,10 @@ def _stand_alike(new_words: str, new: str, old: str, old_value: str) -> bool:
 
 
 def _counterpart(new_words: str, old: str) -> str | None:
-    """Return the last words before the denial that have the same form as the old value."""
+    """Return the part of the new words that corrects the old value: the last part that has the same
+    form. That is a value of the same shape, a name if the old value begins with a capital, or as
+    many words as the old value has.
+    """
     value, own = values_of(old), values_of(new_words)
     same = [candidate.text for candidate in own if value and candidate.shape == value[0].shape]
     if value and value[0].text == old and same:

@@ -166,8 +166,8 @@ def begins_with(text: str, *names: str) -> bool:
 
 
 def triggers(entry: Any) -> list[str]:
-    """Return words of which every match of an entry contains at least one. The patterns in a list
-    of words have no such words, so only their beginnings count.
+    """Return words that a text must have to match the entry: at least one of them. A word that ends
+    with "*" is a beginning of a word. A pattern in the list contributes only its first letters.
     """
     return [
         trigger for word in filled_words(PACKAGE, entry["words"]) for trigger in _plain_words(word)
@@ -336,7 +336,7 @@ def naming(text: str) -> tuple[str, ...]:
 
 @cache
 def _names_by_word(field: str) -> Mapping[str, frozenset[str]]:
-    """Return the names of the lists in a field that each folded word is in."""
+    """Return, for each folded word, the names of the lists of a field that contain the word."""
     names_by_word: dict[str, set[str]] = {}
     for file in word_files(PACKAGE).values():
         for name, those in file.get(field, {}).items():
@@ -351,8 +351,9 @@ def classes(word: str) -> frozenset[str]:
 
 
 def goes_with(word: str, text: str) -> bool:
-    """Return whether a text has a word that may be said in place of this one, if something else is
-    named too: "account" in "my Barclays account" goes with "bank" in "I bank with Barclays".
+    """Return whether a text has a word that may be said in place of this one, if both texts also
+    name the same thing. "Account" in "my Barclays account" goes with "bank" in "I bank with
+    Barclays".
     """
     companions = _names_by_word("companions")
     own = companions.get(word)
@@ -362,8 +363,8 @@ def goes_with(word: str, text: str) -> bool:
 
 
 def fields_of(text: str) -> frozenset[str]:
-    """Return the fields of life that the words of a text belong to: "vet" and "ewes" are both in
-    "vet".
+    """Return the names of the fields of life that the words of a text belong to. Both "vet" and
+    "ewes" belong to the field that is named "vet".
     """
     known, fields = _names_by_word("fields"), set[str]()
     for word in _FIRST.findall(text):

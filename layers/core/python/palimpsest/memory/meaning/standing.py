@@ -74,8 +74,8 @@ def _orders() -> re.Pattern[str]:
 
 @lru_cache(maxsize=64)
 def leans(text: str) -> bool:
-    """Return whether the sentence refers to something that only its conversation names: "the second
-    one", "that's our rule".
+    """Return whether the sentence refers to something that it does not name itself, because
+    earlier messages of the conversation name it: "the second one", "that's our rule".
     """
     numbers = candidates("leaning", text)
     plain = _MARKER.sub("", text.replace("’", "'")).strip() if numbers else ""

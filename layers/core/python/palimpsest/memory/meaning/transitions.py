@@ -94,8 +94,8 @@ def carried_over(content: str, by: Transition) -> str | None:
 
 
 def _is_part_of_a_name(old: str, before: str, after: str) -> bool:
-    """Return whether a name stands beside the old thing, so that both are one name: "Skoda" in
-    "Skoda Octavia".
+    """Return whether the old thing and a name next to it are one name, as "Octavia" and "Skoda" are
+    in "Skoda Octavia".
     """
     if not old[0].isupper():
         return False

@@ -271,6 +271,7 @@ class DynamoDbMemories(OneTable):
         if left := [
             record_id for record_id, is_counted in zip(left, counted, strict=True) if not is_counted
         ]:
+            # The remembered epoch may be outdated. A first use must have the present one.
             epoch = epoch if known is None else self.user(scope).epoch
             parallel.run_each(
                 partial(_count_first_use, self._table, scope, epoch=epoch, now=now), left

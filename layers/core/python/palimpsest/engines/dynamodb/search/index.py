@@ -74,6 +74,7 @@ class DynamoDbIndex:
             failed |= {
                 name for name, is_written in zip(newest, written, strict=True) if not is_written
             }
+            # A removal may empty the segment, whose words must then be removed too.
             if any(
                 isinstance(change, Gone) or is_looked_at(change.key, change.version)
                 for change in newest.values()
@@ -111,6 +112,7 @@ class DynamoDbIndex:
         )
         hits = [hit for some in answers for hit in some]
         is_all = all(len(some) < most for some in answers)
+        # One search returns at most `MOST_NEAREST`, so a larger k needs the comparison below.
         if _is_inline(where) and (is_all or k + SPARE <= MOST_NEAREST):
             return _best(hits, k)
         # The entries in the table of words have the data that the vector index lacks.
@@ -239,6 +241,7 @@ class DynamoDbIndex:
             },
         )
         results = answer["SearchResults"]
+        # The index gives the distance of two vectors.
         return [Hit(row["Item"]["sk"]["S"], _bounded(1 - float(row["Score"]))) for row in results]
 
     def _compared(
@@ -287,6 +290,7 @@ def _equalities(where: MemoryFilter, subject: str | None) -> Iterator[dict[str, 
     if not where.types or where.types == {*RECORDS, "message"}:
         yield same
     elif where.types == RECORDS:
+        # The index can't test for one of several types, so all records share an attribute.
         yield {"origin": _digest("record"), **same}
     else:
         yield from ({"kind": _digest(kind), **same} for kind in sorted(where.types))

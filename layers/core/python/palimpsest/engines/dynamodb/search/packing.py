@@ -224,6 +224,7 @@ def postings_in(block: bytes, terms: Iterable[str] | None = None) -> Postings:
             line[: line.index("[")]: json.loads(line[line.index("[") :])
             for line in lines[1:].split("\n")
         }
+    # A block has many terms, so only the lines of these terms are decoded.
     ends = ((term, lines.find(f"\n{term}[")) for term in terms)
     return {
         term: json.loads(lines[at + len(term) + 1 : lines.index("]", at) + 1])

@@ -127,6 +127,7 @@ class Shelf:
         """
         values = {
             ":pk": {"S": self._partition},
+            # The blank sorts right after the key itself, which is left out.
             ":after": {"S": f"{VERSION}{after} "},
             ":end": {"S": f"{VERSION}\uffff"},
         }
@@ -258,6 +259,7 @@ class Shelf:
             self._delete(new.sorts)
             return
         parallel.run_each(lambda tail: self._drop_from_tail(*tail), list(snapshot.versions.items()))
+        # If no document is left, segments that were never finished must not keep words either.
         self._delete(old.sorts if new.documents else list(self._segment_sorts()))
 
     def _clear(self, old: Catalog) -> None:
@@ -276,6 +278,7 @@ class Shelf:
                 ),
                 page,
             )
+        # The new name makes a process that is still packing lose.
         if self._name(Catalog(uuid.uuid4().hex[:12]), instead_of=old):
             self._delete(list(self._segment_sorts()))
 
