@@ -34,6 +34,8 @@ from tests.engines import builtin_models, npm
 STAGES = ("append", "context", "recall", "dispatch", "summarize", "extract", "embed")
 FUNCTION_OF = {"append": "sessions", "context": "memories", "recall": "memories"}
 TURNS, QUICK_TURNS, PER = 100, 20, 1_000
+A_DAY, DAYS = (1, 10, 50), 30
+"""The turns of a user on each day, and the days of a month."""
 WINDOW = 4_000  # tokens
 MODEL = Choices().chat_model
 COLUMNS = (
@@ -75,7 +77,27 @@ def tables(place: Place, *, quick: bool) -> list[Table]:
         raise RuntimeError(missing)
     turns = QUICK_TURNS if quick else TURNS
     rows = list(_turns(turns))
-    return [_table(place, rows, has_model=has_model) for has_model in (False, True)]
+    counted = [_table(place, rows, has_model=has_model) for has_model in (False, True)]
+    return [*counted, user_month(*counted)]
+
+
+def user_month(without: Table, with_model: Table) -> Table:
+    """Return the cost of a user's month, from the costs of `PER` turns without and with a model."""
+    dollars = [float(str(table.rows[-1][COLUMNS.index("US$")])) for table in (without, with_model)]
+    rows: list[list[Cell]] = [
+        [turns, turns * DAYS, *(f"{cost * turns * DAYS / PER:.3f}" for cost in dollars)]
+        for turns in A_DAY
+    ]
+    note = (
+        f"Calculated from the costs of {PER:,} turns, for {DAYS} days of use. These costs have no "
+        "storage, no wait for a model, no traffic and no search index."
+    )
+    return Table(
+        "A month of one user",
+        ("turns a day", "turns a month", "US$ without a model", f"US$ with {MODEL}"),
+        rows,
+        [note],
+    )
 
 
 def _table(place: Place, turns: Sequence[tuple[str, str, str]], *, has_model: bool) -> Table:

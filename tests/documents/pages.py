@@ -37,7 +37,7 @@ FENCE = re.compile(
     r"(?P<text>(?:.*\n)*?)(?P=indent)(?P=fence)$",
     re.MULTILINE,
 )
-IN_PROCESS = ("concepts.md", "library.md", "stores.md")
+IN_PROCESS = ("concepts.md", "data.md", "library.md", "mapping.md", "stores.md")
 """Pages whose memory is within the process: they meet no other."""
 IDS = {
     "user": re.compile(

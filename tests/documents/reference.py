@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import palimpsest_client.cli.commands
 import typer.main
 from palimpsest import errors, settings
 from palimpsest.api.problems import STATUS, title
+from pydantic.fields import FieldInfo
 
 from infra import paths
 from tests.documents.interfaces import client, library
@@ -69,15 +71,60 @@ STRATEGIES = ("Summarize", "Trim", "Delete", "Flush", "NoWindow")
 
 
 def environment() -> str:
-    """Every variable of every function, and whether it is required."""
-    parts = [f"# Environment variables\n\n{HEAD} The stack sets these variables.\n"]
-    for function, model in settings.BY_FUNCTION.items():
-        rows = [
-            (f"`{name.upper()}`", "required" if field.is_required() else shown(field.default))
-            for name, field in model.model_fields.items()
-        ]
-        parts.append(f"## {function}\n\n{table(('variable', 'default'), rows)}")
-    return "\n".join(parts)
+    """Every variable with its default, the functions that read it, and its meaning."""
+    names = dict.fromkeys(
+        name for model in settings.BY_FUNCTION.values() for name in model.model_fields
+    )
+    meanings = dict(meanings_of_variables())
+    rows = [
+        (f"`{name.upper()}`", default_by_function(name), readers_of(name), meanings[name])
+        for name in names
+    ]
+    return (
+        f"# Environment variables\n\n{HEAD} The stack sets these variables for its functions. A "
+        "deployer chooses their values with `-c` ([Operations](../operations.md#deploy)). If a "
+        "required variable is missing or a value is wrong, the function does not start, and its "
+        "log names the variable. Programs that call the service need two other variables "
+        "([The Python client](../client.md)).\n\n"
+        f"{table(('variable', 'default', 'read by', 'meaning'), rows)}"
+    )
+
+
+def fields_of(variable: str) -> dict[str, FieldInfo]:
+    """The field of a variable in the settings of each function that reads it."""
+    return {
+        function: model.model_fields[variable]
+        for function, model in settings.BY_FUNCTION.items()
+        if variable in model.model_fields
+    }
+
+
+def default_by_function(variable: str) -> str:
+    """The default of a variable, and the functions that require it, unless all of them do."""
+    fields = fields_of(variable)
+    requiring = [f"`{function}`" for function in fields if fields[function].is_required()]
+    defaults = {shown(each.default) for each in fields.values() if not each.is_required()}
+    if not defaults:
+        return "required"
+    (default,) = defaults
+    return f"{default}; required by {', '.join(requiring)}" if requiring else default
+
+
+def readers_of(variable: str) -> str:
+    """The functions that read a variable."""
+    readers = fields_of(variable)
+    if len(readers) == len(settings.BY_FUNCTION):
+        return "every function"
+    return ", ".join(f"`{function}`" for function in readers)
+
+
+def meanings_of_variables() -> Iterator[tuple[str, str]]:
+    """The text below the field of a variable, once for each variable."""
+    for model in ast.parse(Path(settings.__file__).read_text(encoding="utf-8")).body:
+        if isinstance(model, ast.ClassDef):
+            for field, text in pairwise(model.body):
+                if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
+                    yield ast.unparse(field.target), cell(ast.literal_eval(text.value))
 
 
 def shown(default: Any) -> str:

@@ -16,6 +16,7 @@ from tests.documents import pages
 RESULTS = (paths.PROJECT / "benchmarks" / "results.md").read_text(encoding="utf-8")
 SET, FRESH = "Recall on palimpsest-memory-1", "Requests on the local stack"
 FREE, PAID = "Cost of 1,000 turns, without a model", "Cost of 1,000 turns, with a model"
+MONTH = "A month of one user"
 APPEND, RACE, IDLE = (
     "Append of one message",
     "One conversation, 50 writers with 20 appends each",
@@ -161,6 +162,22 @@ CLAIMS = (
             (cell(IDLE, "all", "prod"), cell(IDLE, "all", "dev")),
         )
         for page in ("README.md", "cost.md")
+    ),
+    *(
+        Claim(
+            "cost.md",
+            rf"\| {a_day} \| {a_month} \| (\d\.\d+) \| (\d\.\d+) \|",
+            (
+                cell(MONTH, a_day, "US$ without a model"),
+                cell(MONTH, a_day, "US$ with gpt-4.1-nano"),
+            ),
+        )
+        for a_day, a_month in (("1", "30"), ("10", "300"), ("50", "1,500"))
+    ),
+    Claim(
+        "cost.md",
+        r"1,000 users with ten turns a day cost about \$(\d+) a month without",
+        (cell(MONTH, "10", "US$ without a model", by=1_000),),
     ),
     Claim(
         "cost.md", r"The dashboard has (\d+) metrics", (note(IDLE, r"dashboard of (\d+) metrics"),)

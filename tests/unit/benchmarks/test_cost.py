@@ -8,8 +8,9 @@ import pytest
 from palimpsest.models.catalogue import AWS_PRICES
 
 from benchmarks.cost.models import Tokens, answer, tokens_of
-from benchmarks.cost.operations import FUNCTION_OF, STAGES, memory_of
+from benchmarks.cost.operations import COLUMNS, FUNCTION_OF, STAGES, memory_of, user_month
 from benchmarks.cost.turns import matches
+from benchmarks.report import Table
 from tests.doubles.openai_api import Request
 
 CONVERSATION = (
@@ -73,6 +74,15 @@ def test_every_stage_has_the_memory_that_the_stack_gives_its_function() -> None:
     assert all(size in (512, 1024, 1769) for size in sizes.values())
     with pytest.raises(RuntimeError):
         memory_of("nobody")
+
+
+def test_a_users_month_costs_its_share_of_a_thousand_turns() -> None:
+    without, with_model = (
+        Table("", COLUMNS, [[*("" for _ in COLUMNS[1:]), dollars]]) for dollars in ("0.1", "0.2")
+    )
+    rows = user_month(without, with_model).rows
+    assert [row[:2] for row in rows] == [[1, 30], [10, 300], [50, 1_500]]
+    assert rows[1][2:] == ["0.030", "0.060"]
 
 
 def test_every_price_is_above_zero() -> None:

@@ -1,5 +1,8 @@
 """All environment variables that the functions read, one model for each function. No other module
 reads them.
+
+The text below a field says what its variable means, once for each name. The page
+`docs/reference/environment.md` shows these texts.
 """
 
 from __future__ import annotations
@@ -27,20 +30,23 @@ Names = Annotated[
 class FunctionSettings(BaseModel):
     """The variables that every function reads from its environment. A field has the name of its
     variable in lower case. A bad value stops the cold start.
-
-    With `traces_endpoint`, the address of a collector that takes OTLP over HTTP, spans are sent
-    there. `traces_share` is the share of traces that are recorded, among the traces that begin
-    here.
     """
 
     # built at its first use, because a function reads only one of these models
     model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
     stage: Text
+    """The stage of the stack: `local`, `dev` or `prod`."""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    """The lowest level of lines that are logged: `DEBUG`, `INFO`, `WARNING` or `ERROR`."""
     powertools_service_name: Text
+    """The name of the service in logs and traces."""
     traces_endpoint: str = ""
+    """The address of a collector that takes OTLP over HTTP. Spans are sent there. If it is empty,
+    nothing is traced.
+    """
     traces_share: float = Field(default=1.0, ge=0, le=1)
+    """The share of traces that are recorded (0 to 1), among the traces that begin here."""
 
     @classmethod
     def read(cls, environment: Mapping[str, str] | None = None) -> Self:
@@ -60,20 +66,28 @@ class FunctionSettings(BaseModel):
 
 
 class ModelSettings(FunctionSettings):
-    """The settings of functions that call a model server with the OpenAI API. Without an address,
-    they call OpenAI's server.
-
-    With `models_from=bedrock`, the server is that of Amazon Bedrock, and there is no key.
-    `bedrock_region` is a region to use instead of the function's own, `bedrock_profile` a profile
-    of this machine, and `bedrock_url` an address to use instead of Bedrock's own.
-    """
+    """The settings of functions that may call a model server."""
 
     models_from: Literal["openai", "bedrock"] = "openai"
+    """The server of the language models: `openai` is any server with OpenAI's API, and `bedrock` is
+    Amazon Bedrock, which needs no key.
+    """
     openai_key_parameter: str = Field(default="", validate_default=True)
+    """The name of the parameter in AWS Systems Manager that holds the key of the model server.
+    With `MODELS_FROM=openai` it is required.
+    """
     openai_base_url: str = ""
+    """The address of the model server. If it is empty, the server is OpenAI's."""
     bedrock_region: str = ""
+    """The region in which models of Bedrock are called. If it is empty, it is the function's own
+    region.
+    """
     bedrock_profile: str = ""
+    """A profile of this machine. Bedrock is called with its credentials. Only the stage `local` has
+    one.
+    """
     bedrock_url: str = ""
+    """An address to call instead of Bedrock's own."""
 
     @field_validator("openai_key_parameter")
     @classmethod
@@ -85,6 +99,7 @@ class ModelSettings(FunctionSettings):
 
 class ChatSettings(ModelSettings):
     chat_model: Text
+    """The language model for summaries, extraction and answers."""
 
 
 class PaidSettings(ChatSettings):
@@ -93,28 +108,33 @@ class PaidSettings(ChatSettings):
     """
 
     tenants_table: Text
+    """The table of API keys, settings of tenants, and static facts."""
     sessions_table: Text
+    """The table of conversations, jobs and counts of usage."""
 
 
 class EmbeddingSettings(ModelSettings):
-    """The settings of the embedding model: its name, the dimension of its vectors, and the table
-    that counts its calls.
-    """
+    """The settings of the embedding model, and the table that counts its calls."""
 
     sessions_table: Text
     embedding_model: Text
+    """The model that makes vectors: the built-in one, one of the model server, or one of
+    Bedrock.
+    """
     embedding_dimension: int = Field(gt=0)
+    """How many numbers a vector has."""
 
 
 class SearchSettings(EmbeddingSettings):
-    """The address of the search index. `https://…` is a domain, `dynamodb://words/vectors` names
-    two tables, and `file:///…` is a file of this machine. If the address is empty, there is no
-    index.
-    """
+    """The settings of functions that use the search index."""
 
     search_url: str = Field(
         default="", pattern=r"^(?:|https?://.+|dynamodb://[^/]+/[^/]+|file:///.+)$"
     )
+    """The address of the search index. `https://…` is a domain, `dynamodb://words/vectors` names
+    two tables, and `file:///…` is a file of this machine, only in the stage `local`. If it is
+    empty, there is no index.
+    """
 
     @field_validator("search_url")
     @classmethod
@@ -128,23 +148,28 @@ class SearchSettings(EmbeddingSettings):
 
 
 class NamedModelsSettings(FunctionSettings):
-    """The models that callers may name, separated by commas. Without the variable, callers may name
-    none.
-    """
+    """The settings of functions that accept the names of models from callers."""
 
     models: Names = ()
+    """The language models that callers may name, separated by commas. If it is empty, callers may
+    name none.
+    """
 
 
 class AuthorizeSettings(FunctionSettings):
-    """With `jwt_issuer`, the service accepts tokens of that issuer for one of `jwt_audience`,
-    instead of API keys. In each process and minute, `refusals_answered` refused calls get a problem
-    as their answer. The gateway refuses the others.
-    """
+    """The settings of the function that checks the credentials of callers."""
 
     tenants_table: Text
     jwt_issuer: str = ""
+    """The issuer whose tokens are accepted instead of API keys. If it is empty, the service accepts
+    API keys.
+    """
     jwt_audience: Names = ()
+    """The audiences, separated by commas. The claim `aud` of a token must be one of them."""
     refusals_answered: int = Field(default=20, ge=0)
+    """How many refused calls get a problem as their answer, in each process and minute. The gateway
+    refuses the others.
+    """
 
 
 class ServiceSettings(SearchSettings, NamedModelsSettings):
@@ -153,52 +178,59 @@ class ServiceSettings(SearchSettings, NamedModelsSettings):
     tenants_table: Text
     sessions_table: Text
     memories_table: Text
+    """The table of memories."""
     contents_bucket: Text
+    """The bucket of contents that an item of a table can't hold, and of exports."""
 
 
 class SessionsSettings(ServiceSettings):
-    """The settings of the function `sessions`. `embed_function` makes the vectors. Without it
-    there is no index.
-    """
+    """The settings of the function `sessions`."""
 
     embed_function: str = ""
+    """The function that makes vectors for `sessions`. If it is empty, there is no index."""
 
 
 class MemoriesSettings(ServiceSettings, PaidSettings):
-    """The settings of the function `memories`, which also calls a language model. `rerank_model` is
-    a model of Bedrock that reranks results in place of the built-in one.
-    """
+    """The settings of the function `memories`, which also calls a language model."""
 
     rerank_model: str = ""
+    """A model of Bedrock that reranks results in place of the built-in one."""
 
 
 class SharedQueueSettings(FunctionSettings):
-    """The settings of functions that send the messages of jobs. At most `tenant_jobs_at_once` jobs
-    of one tenant are in a queue at a time. The other jobs wait in the table of sessions.
-    """
+    """The settings of functions that send the messages of jobs."""
 
     sessions_table: Text
     tenant_jobs_at_once: int = Field(default=4, gt=0)
+    """How many jobs of one tenant may be in a queue at a time. The other jobs wait in the table of
+    sessions.
+    """
 
 
 class JobQueueSettings(SharedQueueSettings):
-    """The queues of jobs. Without a search index there is no queue for reindexing."""
+    """The queues of jobs."""
 
     summarize_queue_url: Text
+    """The queue of jobs that summarize."""
     extract_queue_url: Text
+    """The queue of jobs that extract memories."""
     reindex_queue_url: str = ""
+    """The queue of jobs that rebuild the search index. If it is empty, there is no index."""
     sweep_queue_url: Text
+    """The queue of jobs that remove data, export and import it, or apply a changed retention."""
 
 
 class DispatchSettings(JobQueueSettings):
-    """The settings of the dispatcher. Without a search index there is no queue for changes either.
-    The table of sessions holds the counts.
-    """
+    """The settings of the dispatcher. The table of sessions holds the counts."""
 
     embed_queue_url: str = ""
+    """The queue of changes for the search index. If it is empty, there is no index."""
     events_queue_url: Text
+    """The queue of events that the bus refused. They are published from it later."""
     parked_queue_url: Text
+    """The queue of stream records that `dispatch` could not read."""
     event_bus: Text
+    """The EventBridge bus that gets the service's events."""
 
 
 class SummarizeSettings(PaidSettings, NamedModelsSettings, SharedQueueSettings):
@@ -232,7 +264,7 @@ class SweepSettings(JobQueueSettings):
 
 
 class SiteSettings(FunctionSettings):
-    jwt_issuer: str = ""  # empty: API keys are taken, not tokens
+    jwt_issuer: str = ""
 
 
 BY_FUNCTION: dict[str, type[FunctionSettings]] = {
