@@ -32,6 +32,7 @@ from palimpsest.memory.meaning.relation import learned
 from palimpsest.memory.meaning.slots import Slot, slot_of
 from palimpsest.memory.meaning.standing import is_order, leans, refers
 from palimpsest.memory.record import Method
+from palimpsest.offline.asking import only_asks, without_asking
 from palimpsest.offline.clauses import (
     asks_for_something,
     ended,
@@ -129,7 +130,8 @@ def _findings(
     for spoken_sentence in with_greeting(
         list(sentences_at_the_ends(text_of(message.chat), most=MOST_READ))
     ):
-        sentence = _without_announcement(spoken_sentence)
+        stating = _stating(spoken_sentence)
+        sentence = _without_announcement(stating)
         whole = (f"{announced} {sentence}" if announced else sentence).strip()
         corrects = _can_be_quoted(sentence, message) and _corrects(whole, sentence)
         announced = sentence if is_signal(sentence) else ""
@@ -140,7 +142,7 @@ def _findings(
             before.append(sentence)
             continue
         first = begins_as_correction(sentence)
-        rest = sentence if sentence is spoken_sentence else sentence[0].upper() + sentence[1:]
+        rest = sentence if sentence is stating else sentence[0].upper() + sentence[1:]
         if first is not None and not _states_known(sentence):
             yield replace(_depending(first[0], message.seq), quote=first[0])
             rest = first[1]
@@ -155,6 +157,14 @@ def _findings(
             yield replace(_depending(_with_what(sentence, before), message.seq), quote=sentence)
         for finding in statements:
             yield _cited(finding, message.seq, text, sentence)
+
+
+def _stating(sentence: str) -> str:
+    """Return the sentence without questions and requests, unless one of them may change a known
+    value, as in "about the dinner, make it twelve people".
+    """
+    rest = without_asking(sentence)
+    return sentence if rest != sentence and changes_a_value(sentence) else rest
 
 
 def _with_subject(sentence: str) -> str:
@@ -389,7 +399,9 @@ def _of_no_kind(text: str, day: date, *, quote: str, is_known: bool) -> Stated |
             return None
     if is_filler(without_greeting(text), bag) or asks_for_something(text) or says_nothing(text):
         return None
-    if not is_known and (is_fragment(text) or (not is_own and leans_on_a_question(text))):
+    if not is_known and (
+        only_asks(text) or is_fragment(text) or (not is_own and leans_on_a_question(text))
+    ):
         return None
     type_ = "event" if is_own and relative_dates(text, at=day) else "fact"
     importance = OF_ONESELF if is_own else PLAIN

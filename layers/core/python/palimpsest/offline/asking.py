@@ -1,0 +1,126 @@
+"""Recognizes questions and requests without their marks, as in chats: "whats a fair rate", "any
+ideas". Takes them off the statements beside them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Final
+
+from palimpsest.offline.people import people_named
+from palimpsest.text.salience import is_own
+from palimpsest.text.sentences import is_question
+from palimpsest.text.word_files import filled
+
+PACKAGE: Final = "palimpsest.offline"
+_OPENING = (
+    r"^\W*(?:(?:{before_a_request}|{before_a_remark}|{additions}|{and}|{greetings})\b[,!]* )*"
+)
+_PATTERNS = {
+    "question": _OPENING + r"(?:{questions})",
+    "thing": _OPENING + r"(?:{requests_for_things})",
+    "request": _OPENING + r"(?:(?:{requests})|(?:{more_requests})|(?:{requests_for_things}))",
+    "joints": r"[,;!.…]+\s+|\s[–—-]\s+|\s\(|\s(?:{and})\s+(?=(?:{joined_requests})|(?:{questions}))"
+    r"|\s+(?=(?:{questions_inside})\b)",
+    "please": r"\b(?:{please})\W*$",
+    "confirmation": _OPENING + r"(?:{asks_for_confirmation})",
+    "goes_on": r"^\W*(?:{goes_on})\b",
+    "relative": r"^\W*(?:{relative_words})\b",
+    "inside": r"^\W*(?:{questions_inside})\b",
+    "own_thing": r"\b(?:{possessives})\b",
+    "things": r"\b(?:{things_asked_for})\b",
+}
+FEWEST_WORDS = 2  # of what is left of a sentence
+WORDS_OF_A_TAG = 3  # at most: "isn't it?"
+
+
+@cache
+def _pattern(name: str) -> re.Pattern[str]:
+    return re.compile(filled(PACKAGE, _PATTERNS[name]), re.IGNORECASE)
+
+
+def _asks_without_mark(clause: str) -> bool:
+    """Return whether the clause is a question that may lack its mark: "what do i wear"."""
+    return _pattern("question").match(clause) is not None
+
+
+def only_asks(sentence: str) -> bool:
+    """Return whether each clause of the sentence is a question or a request."""
+    clauses = [sentence[start:end] for start, end in _clauses(sentence)]
+    return all(_asks_without_mark(clause) or _asks(clause) for clause in clauses)
+
+
+def without_asking(sentence: str) -> str:
+    """Return the sentence without the questions and requests before and after its statements.
+    "wife's a nurse, any gift ideas" becomes "wife's a nurse".
+
+    The sentence is returned unchanged if it only asks, if it asks whether it is right ("I live in
+    Kiel, is that right"), or if the request before the statements may be about a text: "write to
+    Tom, I'm sick".
+    """
+    places = list(_clauses(sentence))
+    clauses = [sentence[start:end] for start, end in places]
+    if len(clauses) == 1 or any(map(_asks_for_confirmation, clauses)):
+        return sentence
+    first, last = 0, len(clauses)
+    while last and _asks(clauses[last - 1]):
+        last -= 1
+    while first < last and _asks_for_a_thing(clauses[first]):
+        first += 1
+    if first and (first == last or _pattern("goes_on").match(clauses[first])):
+        first = 0
+    if not last or last - first == len(clauses):
+        return sentence
+    rest = sentence[places[first][0] : places[last - 1][1]].rstrip(" ,;:-–—(")
+    return rest if rest.count(" ") + 1 >= FEWEST_WORDS else sentence
+
+
+def _asks(clause: str) -> bool:
+    """Return whether a clause after the statements only asks. It does not if it names one of the
+    user's people, or introduces what follows its colon.
+    """
+    if ":" in clause or people_named(clause) or _is_relative(clause):
+        return False
+    return (
+        is_question(clause)
+        or _asks_without_mark(clause)
+        or _pattern("request").match(clause) is not None
+        or (_pattern("please").search(clause) is not None and not is_own(clause))
+    )
+
+
+def _is_relative(clause: str) -> bool:
+    """Return whether a clause only tells more of a thing before it: "who is a nurse"."""
+    if is_question(clause) or _pattern("relative").match(clause) is None:
+        return False
+    return _pattern("inside").match(clause) is None
+
+
+def _asks_for_a_thing(clause: str) -> bool:
+    """Return whether a clause before the statements only asks for something."""
+    if ":" in clause or _pattern("own_thing").search(clause):
+        return False
+    return _asks_without_mark(clause) or _pattern("thing").match(clause) is not None
+
+
+def _asks_for_confirmation(clause: str) -> bool:
+    """Return whether a clause only asks whether the other clauses are right: "is that right",
+    "isn't it?".
+    """
+    if _pattern("confirmation").match(clause):
+        return True
+    is_short = is_question(clause) and clause.count(" ") < WORDS_OF_A_TAG
+    return is_short and not _pattern("things").search(clause)
+
+
+def _clauses(sentence: str) -> Iterator[tuple[int, int]]:
+    """Yield where each clause of the sentence starts and ends."""
+    start = 0
+    for joint in _pattern("joints").finditer(sentence):
+        if joint.start() > start:
+            yield start, joint.start()
+        start = joint.end()
+    if start < len(sentence):
+        yield start, len(sentence)
