@@ -103,7 +103,7 @@ def default_by_function(variable: str) -> str:
     """The default of a variable, and the functions that require it, unless all of them do."""
     fields = fields_of(variable)
     requiring = [f"`{function}`" for function in fields if fields[function].is_required()]
-    defaults = {shown(each.default) for each in fields.values() if not each.is_required()}
+    defaults = {shown(field.default) for field in fields.values() if not field.is_required()}
     if not defaults:
         return "required"
     (default,) = defaults

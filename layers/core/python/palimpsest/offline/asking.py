@@ -4,6 +4,7 @@ ideas". Takes them off the statements beside them.
 
 from __future__ import annotations
 
+# ruff: noqa: RUF001 - several kinds of dashes
 import re
 from collections.abc import Iterator
 from functools import cache
