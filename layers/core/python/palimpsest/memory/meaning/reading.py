@@ -341,8 +341,16 @@ def _names_by_word(field: str) -> Mapping[str, frozenset[str]]:
     for file in word_files(PACKAGE).values():
         for name, those in file.get(field, {}).items():
             for word in those:
-                names_by_word.setdefault(folded(word), set()).add(name)
+                names_by_word.setdefault(_key(word), set()).add(name)
     return {word: frozenset(names) for word, names in names_by_word.items()}
+
+
+def _key(word: str) -> str:
+    """Return the folded word, unless that is a word of another kind: French "thé" keeps its accent,
+    because "the" is an article in English.
+    """
+    plain = folded(word)
+    return word if plain != word and plain in function_words() else plain
 
 
 def classes(word: str) -> frozenset[str]:
@@ -369,7 +377,7 @@ def fields_of(text: str) -> frozenset[str]:
     known, fields = _names_by_word("fields"), set[str]()
     for word in _FIRST.findall(text):
         plain = folded(word)
-        fields |= known.get(plain) or known.get(plain.rstrip("s"), frozenset())
+        fields |= known.get(plain) or known.get(_key(word.lower()).rstrip("s"), frozenset())
     return frozenset(fields)
 
 
