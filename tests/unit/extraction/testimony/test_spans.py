@@ -249,6 +249,23 @@ def test_what_is_announced_as_material_is_none_of_the_users_own(text: str, left:
     assert left not in own(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "If I lived in Kiel, what would I need? But I live in Bonn.",
+        "Suppose I live in Kiel. What would I need? But I live in Bonn.",
+        "Suppose I live in Kiel, but in Bonn I have a dog.",
+        "Suppose I live in Kiel, what would I need? I live in Bonn, but I hate rivers.",
+        "For example, my flat is in Kiel. I live in Bonn, but I hate rivers.",
+        "Angenommen, ich wohne in Kiel, was brauche ich? Ich wohne in Bonn, aber ich mag das Meer.",
+        "Supongamos que vivo en Kiel, ¿qué necesito? Vivo en Bonn, pero soy de Vigo.",
+    ],
+)
+def test_a_supposition_ends_before_a_but_and_at_the_latest_with_its_question(text: str) -> None:
+    assert "Kiel" not in own(text)
+    assert "Bonn" in own(text)
+
+
 def test_a_joke_that_is_put_right_in_its_sentence_keeps_what_it_is_about() -> None:
     assert own("My cat is called Stalin lol, nah jk she's called Pepper").split("\n") == [
         "My cat",

@@ -216,11 +216,11 @@ def _supposed(text: str) -> Iterator[Mark]:
         if _is_aside(text, match):
             continue
         limit = paragraph_end(text, match.end())
-        again = _TRUE_AGAIN.search(text, match.end(), limit)
         if whole("examples").match(text, match.start()):
             limit = min(limit, sentence_end(text, match.end()))
         question_end = text.find("?", match.end(), limit) + 1
         limit = question_end or limit
+        again = _TRUE_AGAIN.search(text, match.end(), limit)
         end = _return_to_reality(text, match.end(), again.start() if again else limit)
         place = max(match.end(), end)
         yield match.start(), place, "hypothetical"
