@@ -355,6 +355,23 @@ def test_messages_without_ids_go_by_their_place() -> None:
     assert memory.recall("Where does Sarah live?")["memories"][0]["source"]["message_ids"] == ["62"]
 
 
+class Busy(Counted):
+    """A history to which somebody else appends a message while its newest ones are read."""
+
+    def load_recent(self, session_id: str, limit: int) -> list[Any]:
+        self.said.append("I live in Bremen.")
+        return super().load_recent(session_id, limit)
+
+
+def test_a_message_that_comes_while_a_history_is_read_moves_no_places() -> None:
+    memory, history = AgentMemory(user="sarah"), Busy()
+    history.said = ["I live in Lisbon.", *["Hello again."] * 60]
+    assert memory.learn("s", history.load) == 61
+    assert memory.learn("s", history) == 1
+    assert memory.recall("Where does Sarah live?")["memories"][0]["source"]["message_ids"] == ["62"]
+    assert memory.learn("s", history.load) == 0
+
+
 def test_ingest_without_a_store_wants_ids_and_a_session() -> None:
     memory = AgentMemory(user="sarah")
     with pytest.raises(Invalid, match="must have an id"):

@@ -30,6 +30,15 @@ def test_a_session_made_again_under_its_id_shows_nothing_old_and_loses_nothing_n
     assert min(service.history()) > 60
 
 
+def test_a_wish_at_the_beginning_covers_the_next_turn_also_in_a_session_made_again() -> None:
+    service = ConversationService()
+    for _ in range(2):
+        service.append("Forget what I just said.")
+        (told,) = service.append("I live in Kiel.").messages
+        assert told.is_off_record
+        service.app.manage.delete(service.session())
+
+
 def test_a_deleted_session_is_not_found_at_once_and_its_job_can_be_read() -> None:
     service = ConversationService()
     service.append("hello")

@@ -225,6 +225,15 @@ def test_lists_and_names_are_kept_short() -> None:
     assert (len(kept.queries), len(kept.subject or ""), kept.importance) == (5, 80, 1.0)
 
 
+def test_a_repeated_keyword_keeps_its_first_place_and_form() -> None:
+    numbered = [f"k{n}" for n in range(11)]
+    repeated = replace(
+        finding("x y", quote="hello"), keywords=("Rome", *numbered, "k11", "rome", "k0")
+    )
+    (kept,) = checked([repeated], whole_chunk(user("hello")), owner=OWNER).findings
+    assert kept.keywords == ("Rome", *numbered)
+
+
 @given(
     quotes=st.lists(texts | st.text(max_size=12), max_size=6),
     seqs=st.lists(st.integers(0, 5), min_size=1, max_size=3),

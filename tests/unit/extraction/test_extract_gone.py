@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from palimpsest.extraction.chunk import Chunk
+from palimpsest.extraction.commit import LOOK_BACK
 from palimpsest.jobs.events import JobNotice
 from palimpsest.jobs.job import OVERDUE_SECONDS
+from palimpsest.offline.extractor import PatternExtractor
 
 from tests.unit.extraction.service import SMALL, ExtractionService, asked, erase, facts
 
@@ -86,6 +89,21 @@ def test_a_withdrawn_message_is_not_extracted() -> None:
     assert service.contents() == ["kept"]
     assert service.through() == 2
     assert service.report(job).ledger.received == 1
+
+
+@pytest.mark.parametrize("between", [0, 2 * LOOK_BACK])
+def test_a_role_play_that_was_withdrawn_is_not_played_on(between: int) -> None:
+    service = ExtractionService()
+    service.extractor = PatternExtractor()
+    service.wire_workers()
+    service.say("Let's role-play: I'm Karl and you are my boss.", *["What now?"] * between)
+    service.handle_to_the_end(service.ask())
+    partition = service.sessions.state.partitions["acme", "s"]
+    assert partition.head is not None
+    partition.head = replace(partition.head, withdrawn=((1, 1),))
+    service.say("I live in Kiel.")
+    service.handle_to_the_end(service.ask())
+    assert service.contents() == ["I live in Kiel."]
 
 
 def test_a_session_made_again_is_extracted_although_its_first_job_was_lost() -> None:

@@ -147,6 +147,21 @@ def test_a_correction_leaves_one_current_memory(said: tuple[str, ...], content: 
     assert current(told(*said)) == {content}
 
 
+def test_a_bare_correction_is_about_its_own_session() -> None:
+    service = ExtractionService()
+    service.extractor = PatternExtractor()
+    service.wire_workers()
+    for session, text in (
+        ("s", "The dentist is on Tuesday."),
+        ("other", "My yoga class is on Wednesday."),
+        ("s", "*Thursday"),
+    ):
+        service.say(text, session=session)
+        service.handle_to_the_end(service.ask(session))
+        service.time.advance(60)
+    assert current(service) == {"The dentist is on Thursday.", "My yoga class is on Wednesday."}
+
+
 def test_an_answer_to_a_question_corrects_nothing() -> None:
     service = ExtractionService()
     service.extractor = PatternExtractor()

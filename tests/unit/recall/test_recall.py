@@ -343,6 +343,20 @@ def test_a_message_that_a_record_quotes_in_full_is_not_told_twice(service: Recal
     assert len(found) == 3
 
 
+def test_of_two_records_that_quote_a_message_the_better_one_takes_its_place(
+    service: RecallService,
+) -> None:
+    text = "I live in Kiel, where my dog Rex likes the beach"
+    said = service.say(text)
+    for content in ("Has a dog called Rex in Kiel", "Lives in Kiel"):
+        service.keep(content, messages=said, quote=text)
+    service.index_all()
+    assert service.found("Who likes the beach in Kiel?") == [
+        "Has a dog called Rex in Kiel",
+        "Lives in Kiel",
+    ]
+
+
 # What is true now
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from palimpsest.extraction.testimony.heads import end_below
 from palimpsest.extraction.testimony.spans import own_text, spans
 
 LETTER = "Dear Hiring Team,\n\nI hold a diploma in wine and I have moved here from Naples.\n\nMarco"
@@ -70,6 +71,12 @@ def test_what_follows_another_question_is_the_users_own(text: str) -> None:
 )
 def test_the_user_speaks_again_within_a_request(text: str, word: str) -> None:
     assert word in own(text)
+
+
+@pytest.mark.parametrize("after", ["", "\n\nThat is all."])
+def test_a_line_of_code_is_material_as_a_whole_also_without_a_newline(after: str) -> None:
+    code = 'if home greet "Hello! By the way, I live in Kiel" {'
+    assert end_below(f"{code}{after}", 0) == len(code)
 
 
 def test_a_note_to_assistants_in_brackets_is_no_testimony() -> None:

@@ -60,6 +60,15 @@ def test_a_message_of_material_alone_is_skipped_and_so_is_the_answer_to_it() -> 
     assert what.skipped == {2: "material"}
 
 
+@pytest.mark.parametrize(
+    ("said", "after"),
+    [("I live in Kiel.", "No, just kidding."), ("Vivo en Kiel.", "No, es broma.")],
+)
+def test_a_no_before_just_kidding_takes_back_the_message_before(said: str, after: str) -> None:
+    assert contents(user(said), user(after)) == []
+    assert said in contents(user(said), user("No, I'm not joking."))
+
+
 def test_a_play_holds_until_it_is_ended() -> None:
     begun = user("Let's role-play: I'm Karl and you are my boss.")
     played = user("I live in Kiel.")

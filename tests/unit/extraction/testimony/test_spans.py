@@ -249,6 +249,72 @@ def test_what_is_announced_as_material_is_none_of_the_users_own(text: str, left:
     assert left not in own(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "If I lived in Kiel, what would I need? But I live in Bonn.",
+        "Suppose I live in Kiel. What would I need? But I live in Bonn.",
+        "Suppose I live in Kiel, but in Bonn I have a dog.",
+        "Suppose I live in Kiel, what would I need? I live in Bonn, but I hate rivers.",
+        "For example, my flat is in Kiel. I live in Bonn, but I hate rivers.",
+        "Angenommen, ich wohne in Kiel, was brauche ich? Ich wohne in Bonn, aber ich mag das Meer.",
+        "Supongamos que vivo en Kiel, ¿qué necesito? Vivo en Bonn, pero soy de Vigo.",
+    ],
+)
+def test_a_supposition_ends_before_a_but_and_at_the_latest_with_its_question(text: str) -> None:
+    assert "Kiel" not in own(text)
+    assert "Bonn" in own(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "No, pretend you're my landlord. I live in Kiel.",
+        "I can't. Pretend you're a doctor. I live in Kiel.",
+        "I'm not tired - let's role-play: I live in Kiel.",
+        "I want to role-play: I live in Kiel.",
+        "Why don't we pretend you're my boss? I live in Kiel.",
+        "Can't we pretend you're my boss? I live in Kiel.",
+        "Warum nicht ein Rollenspiel: ich wohne in Kiel.",
+        "So nicht. Tu so, als wärst du mein Chef. Ich wohne in Kiel.",
+        "Pourquoi ne pas faire un jeu de rôle : j'habite à Kiel.",
+        "No, finge que eres mi jefe. Vivo en Kiel.",
+        "I live in Kiel. No, just kidding.",
+        "I live in Kiel. Don't worry, just kidding.",
+        "I live in Kiel. Did you believe that? Just kidding.",
+        "Ich wohne in Kiel. Natürlich nicht, war nur Spaß.",
+        "Vivo en Kiel. No, es broma.",
+    ],
+)
+def test_a_play_or_joke_after_a_denial_of_something_else_is_one(text: str) -> None:
+    assert "Kiel" not in own(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Don't pretend you're a doctor. I live in Bonn.",
+        "dont pretend you're a doctor. I live in Bonn.",
+        "Let's not pretend you're a doctor. I live in Bonn.",
+        "That's why I don't role-play, ever. I live in Bonn.",
+        "You don't have to pretend you're a doctor. I live in Bonn.",
+        "This is not a role-play. I live in Bonn.",
+        "Please answer without role-play, thanks. I live in Bonn.",
+        "I'm not sure you're a good teacher, and I'm angry. I live in Bonn.",
+        "Kein Rollenspiel, bitte. Ich wohne in Bonn.",
+        "Ce n'est pas un jeu de rôle. J'habite à Bonn.",
+        "No quiero un juego de rol. Vivo en Bonn.",
+        "I live in Bonn. No, I'm not joking.",
+        "I live in Bonn. They think I'm joking.",
+        "Ich wohne in Bonn. Alle denken, das war ein Witz.",
+        "Ich wohne in Bonn, ohne Spaß!",
+        "Vivo en Bonn. No es broma.",
+    ],
+)
+def test_a_play_or_joke_that_is_denied_is_none(text: str) -> None:
+    assert "Bonn" in own(text)
+
+
 def test_a_joke_that_is_put_right_in_its_sentence_keeps_what_it_is_about() -> None:
     assert own("My cat is called Stalin lol, nah jk she's called Pepper").split("\n") == [
         "My cat",

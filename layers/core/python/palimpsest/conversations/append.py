@@ -355,7 +355,7 @@ class Append:
             encoding=head.encoding,
             now=stamp(now),
         )
-        wishes = marked(messages, reach=head.off_record)
+        wishes = marked(messages, reach=head.off_record, base=head.base)
         messages = wishes.messages
         back = (
             turn_before(self.sessions, request.scope, target.before)

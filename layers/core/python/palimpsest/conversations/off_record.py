@@ -33,10 +33,11 @@ class Marked:
     takes_back: bool = False
 
 
-def marked(messages: Sequence[Message], *, reach: int) -> Marked:
+def marked(messages: Sequence[Message], *, reach: int, base: int = 0) -> Marked:
     """Mark the messages of an append that nobody may remember. These are a user's messages off the
     record, messages that give a secret which was asked for or named just before, and all answers to
-    these. `reach` is one of the values above, as it was after the session's last append.
+    these. `reach` is one of the values above, as it was after the session's last append. The
+    numbers of the session's messages begin after `base`.
     """
     done: list[Message] = []
     takes_back = False
@@ -47,7 +48,7 @@ def marked(messages: Sequence[Message], *, reach: int) -> Marked:
             if wish.takes_back:
                 takes_back |= _take_back(done)
             is_off = message.is_off_record or _is_off(text, wish, reach)
-            is_first = not done and message.seq == 1
+            is_first = message.seq == base + 1
             reach = _reach_of(wish, is_off=is_off, is_first=is_first)
             if reach == ON_RECORD and names_secret(text):
                 reach = NAMED

@@ -241,9 +241,13 @@ def _tidy(finding: Finding) -> Finding:
 
 
 def _terms(terms: Sequence[str], *, most: int, longest: int) -> Iterator[str]:
-    """Yield each term once, whatever its case, without terms that are too long."""
-    seen = {term.strip().casefold(): term.strip() for term in reversed(terms)}
-    short = [term for term in reversed(seen.values()) if term and len(term) <= longest]
+    """Yield each term once, whatever its case, at its first place, without terms that are too
+    long.
+    """
+    seen: dict[str, str] = {}
+    for term in map(str.strip, terms):
+        seen.setdefault(term.casefold(), term)
+    short = [term for term in seen.values() if term and len(term) <= longest]
     yield from short[:most]
 
 

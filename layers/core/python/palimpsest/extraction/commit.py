@@ -4,7 +4,7 @@ the next step in one transaction.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -87,30 +87,28 @@ class Steps:
         earlier = self.sessions.messages(
             scope, first=least, last=turn.first - 1, newest_first=True, page=5
         )
-        preceding = list(earlier)
+        preceding = list(_left(earlier, head))
         return chunk_of(
-            self._passed(message for message in messages if not head.is_withdrawn(message.seq)),
+            self._passed(_left(messages, head)),
             first=turn.first,
             last=turn.last,
             room=None if turn.is_parked else room,
-            before=context_of(
-                message for message in preceding if not head.is_withdrawn(message.seq)
-            ),
-            reader=self._reader(scope, job, preceding, least=least, base=head.base),
+            before=context_of(preceding),
+            reader=self._reader(scope, job, preceding, least=least, head=head),
         )
 
     def _reader(
-        self, scope: SessionScope, job: Job, earlier: Sequence[Message], *, least: int, base: int
+        self, scope: SessionScope, job: Job, earlier: Sequence[Message], *, least: int, head: Head
     ) -> Reader:
         """Return a reader that has read the session's first messages and the messages right before
         the step, so that it knows whether a role-play continues.
         """
-        last = min(least - 1, base + LOOK_BACK)
+        base, last = head.base, min(least - 1, head.base + LOOK_BACK)
         # A role-play is often announced in a session's first messages.
         begun = self.sessions.messages(scope, first=base + 1, last=last) if last > base else ()
         names = names_of(self.memories, user_of(job)).all
         user = signing(job.user or "", names)
-        return reader_after([*begun, *reversed(earlier)], user=user)
+        return reader_after([*_left(begun, head), *reversed(earlier)], user=user)
 
     def _passed(self, messages: Iterator[Message]) -> Iterator[Message]:
         """Yield the messages of the step. If the caller keeps the history, these are the messages
@@ -268,6 +266,11 @@ def extraction_seconds(settings: Settings | None) -> float | None:
 
 def session_of(job: Job) -> SessionScope:
     return Scope(job.tenant).session(job.session)
+
+
+def _left(messages: Iterable[Message], head: Head) -> Iterator[Message]:
+    """Yield the messages that were not withdrawn."""
+    return (message for message in messages if not head.is_withdrawn(message.seq))
 
 
 def _moved(at: Looked, line: ChunkLine | None) -> Progress:

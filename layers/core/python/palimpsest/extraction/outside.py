@@ -227,12 +227,14 @@ def newest(
     """
     limit = FIRST_PAGE
     while isinstance(history, RecentHistory):
-        count = history.count(session) if isinstance(history, CountedHistory) else None
+        count = _count_of(history, session)
         page = history.load_recent(session, limit)
         if len(page) < limit:
             return _identified(page, before=0)
-        # A message without an id is known by its place, which needs the whole history.
-        if count is None and not all(map(_has_id, page)):
+        # A message without an id is known by its place. Without a count, or if messages came while
+        # the page was read, the places need the whole history.
+        is_counted = count is not None and count == _count_of(history, session)
+        if not is_counted and not all(map(_has_id, page)):
             break
         messages = _identified(page, before=(count or len(page)) - len(page))
         # All messages before a known one are known too.
@@ -241,6 +243,10 @@ def newest(
         limit *= 4
     load = history.load if isinstance(history, ChatHistoryProvider) else history
     return _identified(load(session), before=0)
+
+
+def _count_of(history: RecentHistory, session: str) -> int | None:
+    return history.count(session) if isinstance(history, CountedHistory) else None
 
 
 def _has_id(message: SaidOutside) -> bool:

@@ -399,7 +399,7 @@ def _corrects(
             right = _with_times(replace(other, content=content), statement)
             state.statements[place] = (better, right, its_rank)
             return True
-    for record in _likely_records(correction, finding, chunk, state):
+    for record in _likely_records(correction, statement, chunk, state):
         content = corrected(record.content, correction)
         if content is not None and record.order < _order(statement, rank):
             right = _version(statement, record, content)
@@ -579,19 +579,24 @@ def _likely_places(correction: Correction, seq: int, chunk: Chunk, state: _Known
 
 
 def _likely_records(
-    correction: Correction, finding: Finding, chunk: Chunk, state: _Known
+    correction: Correction, statement: Statement, chunk: Chunk, state: _Known
 ) -> Sequence[Record]:
     """Return the stored records that a correction may be about. These are all records with the old
     value, or else the records of the last message.
     """
+    source = statement.source
     in_order = sorted(state.records, key=lambda record: record.order, reverse=True)
     if correction.old is not None:
         return in_order
-    before = _before(max(finding.seqs), chunk)
+    before = _before(max(source.seqs), chunk)
     if not in_order:
         return []
     if before is not None:
-        return [record for record in in_order if before.seq in record.source.seqs]
+        return [
+            record
+            for record in in_order
+            if record.source.session == source.session and before.seq in record.source.seqs
+        ]
     # The first three parts of an order are the time, the session and the message.
     last = in_order[0].order[:3]
     return [record for record in in_order if record.order[:3] == last]

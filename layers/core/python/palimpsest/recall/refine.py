@@ -167,8 +167,9 @@ def without_repeated(memories: Iterable[FoundMemory]) -> list[FoundMemory]:
 
 
 def _quoting(message: FoundMemory, records: Iterable[FoundMemory]) -> list[str]:
-    """Return a list with the key of a record that quotes nearly the whole message, or an empty list
-    if there is no such record. An outdated message can be quoted only by a record that has ended.
+    """Return a list with the key of the first record that quotes nearly the whole message, or an
+    empty list if there is no such record. An outdated message can be quoted only by a record that
+    has ended.
     """
     quoting = [
         record.candidate.key
@@ -176,7 +177,7 @@ def _quoting(message: FoundMemory, records: Iterable[FoundMemory]) -> list[str]:
         if message.outdated_by in (None, record.ended_at and record.id)
         and _quotes(record.source, message)
     ]
-    return quoting[-1:]
+    return quoting[:1]
 
 
 def _quotes(source: Source, message: FoundMemory) -> bool:

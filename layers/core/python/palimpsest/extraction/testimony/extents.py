@@ -29,6 +29,12 @@ def after_blanks(text: str, start: int) -> int:
     return match.end() if match else start
 
 
+def line_end(text: str, start: int) -> int:
+    """Return the end of the line that contains `start`."""
+    end = text.find("\n", start)
+    return len(text) if end < 0 else end
+
+
 def sentence_end(text: str, start: int) -> int:
     """Return the end of the sentence that contains `start`."""
     limit = min(len(text), start + LONGEST_SENTENCE)

@@ -36,6 +36,7 @@ from palimpsest.text.sought import Sought
 LONGEST_JOKE = 600
 LONGEST_NOTICE = 80  # characters, in which a message takes a joke back
 WORDS_OF_A_JOKE = 3
+LONGEST_DENIAL = 40  # characters before what is denied
 LONGEST_SUBJECT = 12  # characters before a verb of supposing
 
 
@@ -66,16 +67,35 @@ def play_begins(text: str) -> int | None:
     none.
     """
     match = anywhere("play").search(text)
-    if match is None or _NOT_PLAYED.search(text[max(0, match.start() - 16) : match.start()]):
+    if match is None or _is_denied(text, match.start()):
         return None
     start = sentence_start(text, match.start())
     is_real = anywhere("as_oneself").search(text, start, sentence_end(text, match.end() - 1))
     return None if is_real else start
 
 
-_NOT_PLAYED = re.compile(
-    r"(?:\b(?:do not|never|no need to|nicht|ne|no)|n['’]?t)\W+(?:\w+\W+)?$", re.IGNORECASE
+_BLANK = r"[^\w\n,.;:!?…–—-]+"
+"""What is between two words of one clause. In "No, pretend that", "no" denies nothing."""
+
+_DENIES = (
+    r"(?:no|not|never|without|nicht|kein\w*|ohne|ne|pas|sans|nunca|nada|sin|\w+n['’]t"
+    r"|(?:do|does|did|is|are|was|were|wo|ca|could|should|would)nt)"
 )
+_WHY = rf"(?:why|warum|wieso|pourquoi|por qué){_BLANK}"
+_CAN_WE = rf"(?:ca|could|wo|would)n['’]?t{_BLANK}(?:we|you){_BLANK}"
+_DENIED = re.compile(
+    rf"\b(?:(?P<can_we>{_CAN_WE})|(?P<why>{_WHY})?(?:{_DENIES}{_BLANK}){{1,2}})"
+    rf"(?:\w+{_BLANK})?(?:(?:to|an?|the|ein\w*|de|une?|una){_BLANK})?\Z",
+    re.IGNORECASE,
+)
+
+
+def _is_denied(text: str, place: int) -> bool:
+    """Return whether words before a place deny what begins there: "don't", "this is not a". A
+    question such as "why don't we" or "can't we" is no denial.
+    """
+    match = _DENIED.search(text, max(0, place - LONGEST_DENIAL), place)
+    return match is not None and match["can_we"] is None and match["why"] is None
 
 
 def play_ends(text: str, start: int = 0) -> int:
@@ -216,11 +236,11 @@ def _supposed(text: str) -> Iterator[Mark]:
         if _is_aside(text, match):
             continue
         limit = paragraph_end(text, match.end())
-        again = _TRUE_AGAIN.search(text, match.end(), limit)
         if whole("examples").match(text, match.start()):
             limit = min(limit, sentence_end(text, match.end()))
         question_end = text.find("?", match.end(), limit) + 1
         limit = question_end or limit
+        again = _TRUE_AGAIN.search(text, match.end(), limit)
         end = _return_to_reality(text, match.end(), again.start() if again else limit)
         place = max(match.end(), end)
         yield match.start(), place, "hypothetical"
@@ -261,7 +281,7 @@ def _jests(text: str) -> Iterator[Mark]:
     place = 0
     while match := anywhere("jest").search(text, place):
         place = match.end()
-        if _is_denied(text, match.start()):
+        if _is_no_joke(text, match.start()):
             continue
         start = sentence_start(text, match.start())
         line = text.rfind("\n", 0, start) + 1
@@ -295,24 +315,24 @@ _OWN_THING = re.compile(
     r"\s*(?:my|our|mein\w*|unser\w*|mon|ma|mes|notre|mi|mis|nuestr\w+) \w+", re.IGNORECASE
 )
 _PRONOUN = re.compile(r"[\s,;.!–—-]*(?:she|he|it|they|sie|er|es|elle|il|ella|él)\b", re.IGNORECASE)
-_DENIES = re.compile(
-    r"(?:\b(?:no|not|never|nicht|pas|sans|ne|nunca|kein\w*"
-    r"|th(?:inks?|ought)|believes?d?|glaub\w*|denk\w*|croi\w*|pens\w*|cree\w*|piens\w*)|n['’]t)\W+"
-    r"(?:\w+\W+)?$",
+_BELIEVED = re.compile(
+    r"\b(?:th(?:inks?|ought)|believes?d?|glaub\w*|denk\w*|croi\w*|pens\w*|cree\w*|piens\w*)"
+    rf",?{_BLANK}(?:\w+{_BLANK})?\Z",
     re.IGNORECASE,
 )
-"""Words before "just kidding" that deny that it is a joke, or that say that others take it for
-one.
-"""
 
 
-def _is_denied(text: str, place: int) -> bool:
-    return _DENIES.search(text[max(0, place - 24) : place]) is not None
+def _is_no_joke(text: str, place: int) -> bool:
+    """Return whether words before "just kidding" deny that it is a joke, or say that others take it
+    for one.
+    """
+    believed = _BELIEVED.search(text, max(0, place - LONGEST_DENIAL), place)
+    return believed is not None or _is_denied(text, place)
 
 
 def takes_back_a_joke(text: str) -> bool:
     """Return whether a message begins with words that take back a joke, such as "just kidding"."""
     match = anywhere("jest").search_before(text, LONGEST_NOTICE)
-    if match is None or _is_denied(text, match.start()):
+    if match is None or _is_no_joke(text, match.start()):
         return False
     return len(text[: match.start()].split()) < WORDS_OF_A_JOKE + 1

@@ -13,6 +13,7 @@ from palimpsest.extraction.testimony.extents import (
     QUOTATION,
     after_blanks,
     greeting,
+    line_end,
     paragraph_end,
     quotation_end,
     salutation,
@@ -53,7 +54,7 @@ def end_below(text: str, start: int) -> int:
     quoted = quotation_end(text, start)
     if quoted is not None:
         return quoted
-    if shape_of(text[start : text.find("\n", start)]) is not None:
+    if shape_of(text[start : line_end(text, start)]) is not None:
         return paragraph_end(text, start)
     end = text_end(text, start, is_long=True)
     lines = turns(text[start : start + LONGEST_CONVERSATION])

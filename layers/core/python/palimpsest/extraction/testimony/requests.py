@@ -10,6 +10,7 @@ from functools import cache
 from palimpsest.extraction.testimony.extents import (
     QUOTATION,
     after_blanks,
+    line_end,
     paragraph_end,
     quotation_end,
     return_of_the_speaker,
@@ -278,7 +279,7 @@ def _intro() -> Sought:
 
 def _shows_itself(text: str, start: int) -> bool:
     """Return whether the text that begins at a place is material by its form."""
-    line = text[start : text.find("\n", start) if "\n" in text[start:] else len(text)]
+    line = text[start : line_end(text, start)]
     return line.startswith(("```", "~~~", ">")) or shape_of(line) is not None
 
 
