@@ -64,6 +64,14 @@ def current(service: ExtractionService) -> set[str]:
         ("J'ai une Clio grise.", "J'ai vendu la Clio que j'avais."),
         ("Vivo en Soria.", "Desde marzo no vivo en Soria."),
         ("Juego al pádel los jueves.", "No juego al pádel desde mayo."),
+        ("the car's a Corsa", "sold the car lol"),
+        ("we have an allotment on Cray Road", "gave the allotment back to the council"),
+        ("our childminder is Denise", "dont need the childminder any more"),
+        ("my son does judo in Montreuil", "my son has stopped judo"),
+        ("my daughter is allergic to eggs", "my daughter's egg allergy is gone"),
+        ("mon fils fait du judo à Montreuil", "mon fils a arrêté le judo"),
+        ("mein Sohn spielt Handball", "mein Sohn hat mit Handball aufgehört"),
+        ("mi hija juega al tenis", "mi hija ha dejado el tenis"),
     ],
 )
 def test_a_statement_of_an_end_ends_what_it_names_and_leaves_its_history(
@@ -89,6 +97,8 @@ def test_a_statement_of_an_end_ends_what_it_names_and_leaves_its_history(
         ("J'habite à Lille.", "Je n'ai plus de voiture."),
         ("I talk to Tom every day.", "I haven't seen Tom since May."),
         ("I work in Jena.", "I haven't lived in Jena since March."),
+        ("my son does judo", "my daughter has stopped judo"),
+        ("my daughter is allergic to eggs", "my son's egg allergy is gone"),
     ],
 )
 def test_an_end_of_something_else_ends_nothing(before: str, other: str) -> None:
@@ -141,10 +151,25 @@ def test_an_end_said_in_the_same_message_ends_it_too() -> None:
         (("Mein Hund heißt Bello.", "Quatsch, ich meinte Balu."), "Mein Hund heißt Balu."),
         (("J'habite à Nantes.", "Pardon, je voulais dire Rennes."), "J'habite à Rennes."),
         (("Mi gato se llama Tito.", "No es Tito, es Tino."), "Mi gato se llama Tino."),
+        (("the cat is called Bisciut", "*Biscuit"), "the cat is called Biscuit"),
+        (("my sister lives in Hull", "no tell a lie, Grimsby"), "my sister lives in Grimsby"),
+        (("unser Termin ist im März", "nein, im Juli"), "unser Termin ist im Juli"),
+        (("notre médecin est Lemoine", "ah non c'est Lebrun"), "notre médecin est Lebrun"),
+        (("mi hija tiene alergia al kiwi", "perdona, al higo"), "mi hija tiene alergia al higo"),
+        (("wife's a nurse", "my wife is a nurse"), "wife's a nurse"),
+        (("the dog is called Pip", "my dog's name is Pip"), "the dog is called Pip"),
+        (("la voiture est une Clio", "ma voiture est une Duster"), "ma voiture est une Duster"),
     ],
 )
 def test_a_correction_leaves_one_current_memory(said: tuple[str, ...], content: str) -> None:
     assert current(told(*said)) == {content}
+
+
+def test_a_corrected_month_moves_the_day_of_a_statement() -> None:
+    service = told("the car is due its MOT in march", "no, july")
+    (version,) = versions(service)
+    assert version.record.content == "the car is due its MOT in july"
+    assert (version.record.occurs_at or "").endswith("-07-01")
 
 
 def test_a_bare_correction_is_about_its_own_session() -> None:

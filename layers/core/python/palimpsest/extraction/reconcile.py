@@ -351,14 +351,16 @@ def _ended_here(ended: Sequence[End], statement: Statement, state: _Known) -> tu
     places = [
         place
         for place, (_, other, _) in enumerate(state.statements)
-        if other.topic_key != (statement.topic_key or "") and is_ended(_draft(other), ended)
+        if other.topic_key != (statement.topic_key or "")
+        and is_ended(_draft(other), ended, subject=statement.subject)
     ][-MOST_ENDED:]
     return places, len(places)
 
 
 def _is_ended(record: Record, ended: Sequence[End], statement: Statement, order: Order) -> bool:
     is_other_topic = record.topic_key is None or record.topic_key != statement.topic_key
-    return is_other_topic and record.order < order and is_ended(record, ended)
+    is_later = is_other_topic and record.order < order
+    return is_later and is_ended(record, ended, subject=statement.subject)
 
 
 def _draft(statement: Statement) -> Record:
@@ -396,7 +398,7 @@ def _corrects(
         if content is not None:
             # The relations name the old value.
             better = replace(other_finding, content=content, relations=())
-            right = _with_times(replace(other, content=content), statement)
+            right = _with_times(other, content, by=statement)
             state.statements[place] = (better, right, its_rank)
             return True
     for record in _likely_records(correction, statement, chunk, state):
@@ -421,7 +423,7 @@ def _changes(finding: Finding, statement: Statement, rank: int, state: _Known) -
             content = _changed(change, _draft(other), statement)
             if content is not None:
                 says = replace(other_finding, content=content, relations=())
-                right = _with_times(replace(other, content=content), statement)
+                right = _with_times(other, content, by=statement)
                 state.statements[place] = (says, right, its_rank)
                 return True
         if (record := _meant_record(change, statement, rank, state)) is not None:
@@ -547,23 +549,21 @@ def _meant_record(change: Change, statement: Statement, rank: int, state: _Known
     return max(meant, key=lambda record: record.order) if len(named) == 1 else None
 
 
-def _with_times(right: Statement, by: Statement) -> Statement:
-    """Return the statement with the times of the statement that corrected it."""
-    occurs_at, due_at = _times(right.content, by, occurs_at=right.occurs_at, due_at=right.due_at)
-    return replace(right, occurs_at=occurs_at, due_at=due_at)
+def _with_times(wrong: Statement, content: str, *, by: Statement) -> Statement:
+    """Return the statement with the right content, and with the times that this names."""
+    occurs_at, due_at = _times(wrong, content, by)
+    return replace(wrong, content=content, occurs_at=occurs_at, due_at=due_at)
 
 
-def _times(
-    content: str, by: Statement, *, occurs_at: str | None, due_at: str | None
-) -> tuple[str | None, str | None]:
-    """Return when a corrected content happens or is due. Without a new day, the old day stays."""
-    moment = None
-    if (by.occurs_at or by.due_at) and by.valid_from is not None:
-        moment = moment_of(content, at=_day(by))
-    new = (moment.first.isoformat() if moment else None) or by.occurs_at or by.due_at
-    if due_at is not None:
-        return None, new or due_at
-    return new or occurs_at, None
+def _times(wrong: Statement | Record, content: str, by: Statement) -> tuple[str | None, str | None]:
+    """Return when the corrected content happens or is due. Without a new day, the old day stays."""
+    moment = moment_of(content, at=_day(by)) if by.valid_from is not None else None
+    has_moved = moment is not None and moment != moment_of(wrong.content, at=_day(by))
+    is_new = has_moved or by.occurs_at or by.due_at
+    new = (moment.first.isoformat() if is_new and moment else None) or by.occurs_at or by.due_at
+    if wrong.due_at is not None:
+        return None, new or wrong.due_at
+    return new or wrong.occurs_at, None
 
 
 def _likely_places(correction: Correction, seq: int, chunk: Chunk, state: _Known) -> list[int]:
@@ -638,7 +638,7 @@ def _follows_its_speaker(seq: int, chunk: Chunk) -> bool:
 
 def _version(statement: Statement, record: Record, content: str) -> Statement:
     """Return the statement as the next version of the record, with the corrected content."""
-    occurs_at, due_at = _times(content, statement, occurs_at=record.occurs_at, due_at=record.due_at)
+    occurs_at, due_at = _times(record, content, statement)
     return replace(
         _next_version(statement, record),
         type=record.type,

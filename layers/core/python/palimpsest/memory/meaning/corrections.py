@@ -127,7 +127,7 @@ def correction_of(text: str) -> Correction | None:
     starred = _STARRED.match(text.strip()) if "*" in text else None
     if starred:
         new = (starred["new"] or starred["other"]).split(",")[0]
-        return Correction(new.strip(_ENDS), is_meant=False)
+        return Correction(new.strip(_ENDS), is_meant=True)
     if _is_bare_value(text):
         return Correction(text.strip(_ENDS), is_meant=False, is_bare=True)
     if not may_correct(text) or text.count(" ") >= 3 * MOST_WORDS or "?" in text:
@@ -317,6 +317,8 @@ def corrected(content: str, by: Correction) -> str | None:
     placed = _placed().match(by.new.strip(_ENDS)) if by.old is None else None
     if placed and (match := re.search(_AFTER.format(placed["glue"]), content)):
         return content[: match.start(1)] + placed["name"] + content[match.end(1) :]
+    if by.old is None and (worded := _with_its_preposition(content, by.new.strip(_ENDS))):
+        return worded
     new = after(_glue(), by.new).strip(_ENDS)
     if not new:
         return None
@@ -324,6 +326,24 @@ def corrected(content: str, by: Correction) -> str | None:
         return _contrasted(content, by.new.strip(_ENDS), by.old)
     place = _likely_place(content, new, by) if is_short(content) else None
     return None if place is None else _put(content, place, new)
+
+
+_PREPOSITION = re.compile(
+    r"(?P<glue>to|with|from|gegen|mit|bei|contre|aux?|à la|à l['’]|con|al|a la|a los|a las) ?"
+    r"(?P<word>(?<=[ '’])[^\W\d_A-ZÀ-Þ][\w'-]*)"
+)
+
+
+def _with_its_preposition(content: str, new: str) -> str | None:
+    """Return the content with the word after its preposition in place of the word after the same
+    one in the content: "alergia al melocotón" for "alergia al kiwi" and "al melocotón".
+    """
+    placed = _PREPOSITION.fullmatch(new)
+    if placed is None or not is_short(content):
+        return None
+    glue = re.escape(placed["glue"])
+    places = list(re.finditer(rf"(?<!\w){glue}(?:(?<=['’])| )[\w'-]+", content))
+    return _put(content, places[0].span(), new) if len(places) == 1 else None
 
 
 def _contrasted(content: str, new: str, old: str) -> str | None:

@@ -314,10 +314,14 @@ def _matches(text: str, numbers: Sequence[int]) -> Iterator[tuple[_Cue, re.Match
             yield _cues()[number], match
 
 
-def is_ended(record: Record, by: Sequence[End]) -> bool:
-    """Return whether one of these ends is the end of the record."""
+def is_ended(record: Record, by: Sequence[End], *, subject: str | None = None) -> bool:
+    """Return whether one of these ends is the end of the record. `subject` is whom the statement of
+    the ends is about.
+    """
     return any(
-        _ends(end, record) and not _says_so(record, end) and not _is_in_passing(end, record)
+        _ends(end, record, subject)
+        and not _says_so(record, end)
+        and not _is_in_passing(end, record)
         for end in by
     )
 
@@ -337,13 +341,16 @@ def _says_so(record: Record, end: End) -> bool:
     )
 
 
-def _ends(end: End, record: Record) -> bool:
+def _ends(end: End, record: Record, subject: str | None) -> bool:
     slot = slot_of(record.content)
     known = slot.topic if slot else record.topic_key or ""
     if not end.words:
         return _is_about(end, known, record)
     named = naming(record.content)
-    if not 0 < len(named) <= LONGEST or record.type == "instruction" or not _is_of(end, record):
+    if not 0 < len(named) <= LONGEST or record.type == "instruction":
+        return False
+    is_of_one = record.subject not in USER and record.subject == subject
+    if not is_of_one and not _is_of(end, record):
         return False
     if not _is_of_kind(end, known, record):
         return False
@@ -411,7 +418,7 @@ def _is_of_kind(end: End, topic: str, record: Record) -> bool:
         case "left":
             may_end = topic not in NOT_LEFT
         case "possession":
-            may_end = not _owns().isdisjoint(_WORD.findall(content.casefold()))
+            may_end = not _owns().isdisjoint(_WORD.findall(spoken(content).casefold()))
         case "done":
             may_end = record.type == "task" or _in_progress().search(content) is not None
         case "trip":

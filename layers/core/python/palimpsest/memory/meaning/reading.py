@@ -26,7 +26,11 @@ _PUNCTUATION = re.compile(
 )
 # Dates that the service wrote beside relative ones.
 _DATES = re.compile(r" \([^()]{0,20}\d{4}-\d\d[^()]{0,20}\)")
-_REWRITTEN = re.compile(r"['’‘]|\b(?:user|any more|Im|cannot|hab|nen|ne)\b", re.IGNORECASE)
+_REWRITTEN = re.compile(
+    r"['’‘]|\b(?:user|any more|Im|cannot|hab|nen|ne"
+    r"|(?:do|does|did|is|are|was|were|have|has|had|would|could|should)nt)\b",
+    re.IGNORECASE,
+)
 _EVERYWHERE = frozenset({"i", "ich", "je", "j", "my", "that", "let", "should", "it", "c"})
 """Words that begin too many sentences. Phrases that begin with them are found by another word."""
 _SINCE = re.compile(r"\b(?:since|seit|depuis|desde) [\w' ]{1,30}$", re.IGNORECASE)
@@ -230,9 +234,40 @@ def _openers() -> re.Pattern[str]:
     return compiled(r"^(?:\W*\b(?:{openers})\b[,:.!]*\s+)+(?=\w|\*)")
 
 
+@cache
+def _owned() -> Sequence[tuple[re.Pattern[str], str]]:
+    """Return, for each language, a pattern of what speakers own at the beginning of a sentence that
+    leaves out "my", and its word for "my".
+    """
+    owned = [
+        ("|".join(file["lists"]["owned"]), file["my"])
+        for file in word_files(PACKAGE).values()
+        if "owned" in file.get("lists", {})
+    ]
+    return [
+        (re.compile(rf"^(?:{things})(?=(?:['’]s)? \w)", re.IGNORECASE), word)
+        for things, word in owned
+    ]
+
+
+_ARTICLE = re.compile(r"^(?:the|der|die|das|le|la|les|el|los|las) ", re.IGNORECASE)
+
+
+def _with_owner(sentence: str) -> str:
+    """Return the sentence with "my" before the relative, animal or thing that begins it: "wife's a
+    nurse", "the car is a Corsa".
+    """
+    for pattern, word in _owned():
+        if pattern.match(sentence):
+            return f"{word} {_ARTICLE.sub('', sentence)}"
+    return sentence
+
+
 @lru_cache(maxsize=64)
 def spoken(text: str) -> str:
-    """Return the sentence in the user's voice, without contractions and opening words."""
+    """Return the sentence in the user's voice, without contractions and opening words. A relative,
+    animal or thing of the user's has "my" before it.
+    """
     sentence = (_DATES.sub("", text[:MOST]) if "(" in text else text[:MOST]).strip()
     if is_rewritten(sentence):
         lower = sentence.lower().replace("\u2019", "'")
@@ -240,7 +275,7 @@ def spoken(text: str) -> str:
             sentence = pattern.sub(by, sentence) if has in lower else sentence
     if begins_with(sentence, "openers"):
         sentence = after(_openers(), sentence)
-    sentence = " ".join(sentence.split())
+    sentence = _with_owner(" ".join(sentence.split()))
     last = sentence[-1:]
     has_tail = last in _LAST_OF_TAILS or last >= _EMOJI
     return (_TAIL.sub("", sentence) if has_tail else sentence).strip(_ENDS)
@@ -261,6 +296,7 @@ def _may_be_rewritten(lower: str) -> bool:
         or "im" in lower
         or "any more" in lower
         or "cannot" in lower
+        or "nt " in lower
         or "hab " in lower
         or " ne " in lower
         or " nen " in lower

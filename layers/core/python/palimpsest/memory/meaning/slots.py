@@ -90,10 +90,10 @@ def _lead() -> re.Pattern[str]:
 @lru_cache(maxsize=256)
 def slot_of(text: str) -> Slot | None:
     """Return the topic and value of a statement; None if no known phrase gives them."""
-    numbers = candidates("slots", spoken(text) if OF_THE_USER in text.lower() else text)
+    sentence = spoken(text)
+    numbers = candidates("slots", sentence)
     if not numbers:
         return None
-    sentence = spoken(text)
     if begins_with(sentence, "signals"):
         sentence = after(_lead(), sentence)
     for said_so in _readings(_now().sub("", _LAST.sub("", sentence))):
