@@ -102,7 +102,7 @@ def reconciled(
         stored = statement if is_end else _related(finding, statement, rank, state)
         if finding.depends and stored is not None:
             put_right.add(quoted)
-        if is_end and (finding.depends or _says_nothing_else(statement)):
+        if is_end and _says_nothing_else(statement):
             continue
         if stored is not None:
             state.statements.append((finding, _in_known_words(stored, state), rank))

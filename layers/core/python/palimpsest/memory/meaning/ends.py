@@ -49,7 +49,7 @@ LONGEST = 12  # words that name something: a longer record says more than what e
 FEW, LEAST_SHARE = 7, 0.4  # of more words, so many in one clause
 PLAINLY = 0.6  # of a record's words, where a denial says nothing of a change
 # words that name something, in a clause that states something else
-LEAST_STATED, LEAST_AT_PRESENT = 3, 2
+LEAST_STATED, LEAST_AT_PRESENT = 3, 1
 LEAST_HEAD = 5  # letters of a word that ends a compound
 LEAST_BEGINNING = 7  # letters with which two forms of a word begin
 USER: Final = frozenset({"", "user"})
