@@ -45,17 +45,20 @@ run once before they were read, and then used for repairs, the second for only t
 trained on them.
 """
 
-IN_VOICES = tuple(OURS / name for name in ("turners", "saddlers", "fullers", "glaziers"))
-"""Four sets by authors who did not know the rules, in the voices of different people. What matters
+IN_VOICES = tuple(
+    OURS / name for name in ("turners", "saddlers", "fullers", "glaziers", "chandlers")
+)
+"""Five sets by authors who did not know the rules, in the voices of different people. What matters
 is often a remark inside a request. Each was run once before it was read, and then used for repairs,
-the last for few. No weights are trained on them.
+"glaziers" for few. "Chandlers" is about the people and things around the user. No weights are
+trained on them.
 """
 
 BY_OUTSIDERS = (*IN_FREE_WORDS, *IN_PLAIN_WORDS, *IN_VOICES)
 """All sets by authors who did not know the rules, apart from those that are unread."""
 
-UNREAD = tuple(OURS / name for name in ("dockers", "bakers", "weavers", "tanners"))
-"""Four sets whose failures nobody has looked at and nothing is trained on. The first is about what
+UNREAD = tuple(OURS / name for name in ("dockers", "bakers", "weavers", "tanners", "wainwrights"))
+"""Five sets whose failures nobody has looked at and nothing is trained on. The first is about what
 changes, the second about speakers, material, secrets and deletion, the others about both.
 """
 

@@ -342,7 +342,7 @@ def _with_its_preposition(content: str, new: str) -> str | None:
     if placed is None or not is_short(content):
         return None
     glue = re.escape(placed["glue"])
-    places = list(re.finditer(rf"(?<!\w){glue}(?:(?<=['’])| )[\w'-]+", content))
+    places = list(re.finditer(rf"(?<!\w){glue}(?:(?<=['’])| )[\w'-]+(?=\W*$|[,;])", content))
     return _put(content, places[0].span(), new) if len(places) == 1 else None
 
 
