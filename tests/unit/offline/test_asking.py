@@ -2,6 +2,7 @@
 
 import pytest
 from palimpsest.offline.asking import only_asks, without_asking
+from palimpsest.offline.clauses import as_oneself, with_subject
 
 STATED = {
     "wife's a nurse, any gift ideas": "wife's a nurse",
@@ -72,3 +73,46 @@ def test_a_question_without_its_mark_only_asks(sentence: str) -> None:
 @pytest.mark.parametrize("sentence", [*UNCHANGED[8:12], "I do yoga", "Is allergic to nuts, my son"])
 def test_a_statement_does_not_only_ask(sentence: str) -> None:
     assert not only_asks(sentence)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "oneself"),
+    [
+        ("As a vegetarian, what can I eat in Japan?", "I'm a vegetarian."),
+        ("As an expat, which bank should I pick?", "I'm an expat."),
+        ("Als Vegetarierin, was kann ich essen?", "Ich bin Vegetarierin."),
+        ("En tant que végétarienne, que manger au Japon ?", "Je suis végétarienne."),
+        ("Como vegetariana, ¿qué puedo comer?", "Soy vegetariana."),
+        ("As a nurse, how would you treat this?", None),
+        ("As a teacher, explain fractions to a child.", None),
+        ("As a result, we left.", None),
+    ],
+)
+def test_who_asks_says_who_they_are(sentence: str, oneself: str | None) -> None:
+    assert as_oneself(sentence) == oneself
+
+
+@pytest.mark.parametrize(
+    ("sentence", "stated"),
+    [
+        ("Since I'm lactose intolerant, which milk is best?", "I'm lactose intolerant"),
+        ("Puisque je suis végétarien, que faire ?", "je suis végétarien"),
+        ("Since we moved to Leipzig my commute is awful", None),
+    ],
+)
+def test_the_reason_of_a_question_is_a_statement(sentence: str, stated: str | None) -> None:
+    assert without_asking(sentence) == (stated or sentence)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "whole"),
+    [
+        ("Now looking for jobs in biotech.", "I'm now looking for jobs in biotech."),
+        ("Living in Leeds.", "I'm living in Leeds."),
+        ("Born in 1990.", "I was born in 1990."),
+        ("Allergic to nuts.", "I'm allergic to nuts."),
+        ("Sold my car.", "I sold my car."),
+    ],
+)
+def test_a_left_out_subject_has_the_verb_that_goes_with_it(sentence: str, whole: str) -> None:
+    assert with_subject(sentence) == whole

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
+from palimpsest.memory.meaning.reading import after
 from palimpsest.offline.people import people_named
 from palimpsest.text.salience import is_own
 from palimpsest.text.sentences import is_question
@@ -30,7 +31,9 @@ _PATTERNS = {
     "goes_on": r"^\W*(?:{goes_on})\b",
     "relative": r"^\W*(?:{relative_words})\b",
     "inside": r"^\W*(?:{questions_inside})\b",
+    "own": r"(?<!\w)(?:{own})",
     "own_thing": r"\b(?:{possessives})\b",
+    "reason": r"^\W*(?:{reasons_first}) (?={own})",
     "things": r"\b(?:{things_asked_for})\b",
 }
 FEWEST_WORDS = 2  # of what is left of a sentence
@@ -63,7 +66,10 @@ def without_asking(sentence: str) -> str:
     """
     places = list(_clauses(sentence))
     clauses = [sentence[start:end] for start, end in places]
-    if len(clauses) == 1 or any(map(_asks_for_confirmation, clauses)):
+    if len(clauses) == 1:  # the question of a reason may have been left out before
+        is_alone = len(_pattern("own").findall(sentence)) == 1
+        return _without_reason(sentence) if is_alone else sentence
+    if any(map(_asks_for_confirmation, clauses)):
         return sentence
     first, last = 0, len(clauses)
     while last and _asks(clauses[last - 1]):
@@ -75,7 +81,16 @@ def without_asking(sentence: str) -> str:
     if not last or last - first == len(clauses):
         return sentence
     rest = sentence[places[first][0] : places[last - 1][1]].rstrip(" ,;:-–—(")
+    if last - first == 1:
+        rest = _without_reason(rest)
     return rest if rest.count(" ") + 1 >= FEWEST_WORDS else sentence
+
+
+def _without_reason(clause: str) -> str:
+    """Return the clause without the word that makes it the reason of a question: "since I'm
+    allergic to nuts" becomes "I'm allergic to nuts".
+    """
+    return after(_pattern("reason"), clause)
 
 
 def _asks(clause: str) -> bool:
@@ -112,8 +127,9 @@ def _asks_for_confirmation(clause: str) -> bool:
     """
     if _pattern("confirmation").match(clause):
         return True
-    is_short = is_question(clause) and clause.count(" ") < WORDS_OF_A_TAG
-    return is_short and not _pattern("things").search(clause)
+    if not is_question(clause) or clause.count(" ") >= WORDS_OF_A_TAG:
+        return False
+    return not (_asks_without_mark(clause) or _pattern("things").search(clause))
 
 
 def _clauses(sentence: str) -> Iterator[tuple[int, int]]:

@@ -31,6 +31,8 @@ _PATTERNS = {
     "elided": r"(?P<lead>(?:(?:{before_a_remark}|{leads_in})\b[,.!]* )*)"
     r"(?:(?P<i>{verbs_of_i})|(?P<ich>{verbs_of_ich}))\b",
     "leads_in": r"(?:(?:oh|ah|ok(?:ay)?|well),? )?(?:{leads_in})[,:]? (?=\w)",
+    "as_a_role": r"^(?:{as_a_role})\b[,:]?(?P<rest> .*|)$",
+    "second_person": r"\b(?:{second_person})\b",
     "introduced": r"^\W*(?:{introductions}) (?=(?:{possessives})\b[^,.!?]+, \w)",
     "introduces": r"(?:this is|I['’]?m|I am) {name}",
     "own_clause": r"^\W*(?:{own})[^,;]*?(?:\b(?:{verbs_of_a_clause})\b|['’](?:s|re|m|ve)\b)",
@@ -145,9 +147,21 @@ def with_subject(sentence: str) -> str:
     if _has_subject(sentence) or (match := _pattern("elided").match(sentence)) is None:
         return sentence
     verb = match["i"] or match["ich"]
-    subject = "I" if match["i"] else "Ich"
+    subject = _subject_before(verb) if match["i"] else "Ich"
     place = match.end("lead")
     return f"{sentence[:place]}{subject} {verb[0].lower()}{sentence[place + 1 :]}"
+
+
+_STATE = re.compile(
+    r"(?:(?:now|currently|still|just) )?(?:\w+ing|allergic|married)\b", re.IGNORECASE
+)
+
+
+def _subject_before(verb: str) -> str:
+    """Return the subject that an English sentence leaves out before these words."""
+    if verb.lower().startswith("born"):
+        return "I was"
+    return "I'm" if _STATE.match(verb) else "I"
 
 
 def to_the_point(text: str) -> str:
@@ -163,6 +177,29 @@ def without_introduction(sentence: str) -> str:
     "It's for my son, he's seven." becomes "my son, he's seven.".
     """
     return after(_pattern("introduced"), sentence)
+
+
+_I_AM = {"en": "I'm a", "de": "Ich bin", "fr": "Je suis", "es": "Soy"}
+
+
+def as_oneself(sentence: str) -> str | None:
+    """Return who the speaker is, if that begins a sentence about the speaker: "As a vegetarian,
+    what can I eat?" says "I'm a vegetarian". A request that the assistant should answer in a role
+    says nothing of the speaker.
+    """
+    role = _pattern("as_a_role").match(sentence)
+    if (
+        role is None
+        or asks_for_something(role["rest"])
+        or _pattern("second_person").search(role["rest"])
+    ):
+        return None
+    is_about_oneself = not role["rest"] or is_own(role["rest"]) or asks(role["rest"].strip())
+    if not is_about_oneself:
+        return None
+    language, name = next((key, role[key]) for key in _I_AM if role[key])
+    i_am = "I'm an" if language == "en" and name[0].lower() in "aeiou" else _I_AM[language]
+    return f"{i_am} {name}."
 
 
 def with_greeting(sentences: list[str]) -> list[str]:

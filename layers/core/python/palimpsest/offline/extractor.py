@@ -5,10 +5,10 @@ determine their kind.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
-from functools import cache, partial
+from functools import cache, cached_property, partial
 
 from palimpsest.conversations.message import Message, text_of
 from palimpsest.conversations.spoken import said_at
@@ -34,6 +34,7 @@ from palimpsest.memory.meaning.standing import is_order, leans, refers
 from palimpsest.memory.record import Method
 from palimpsest.offline.asking import only_asks, without_asking
 from palimpsest.offline.clauses import (
+    as_oneself,
     asks_for_something,
     ended,
     is_fragment,
@@ -112,51 +113,86 @@ class PatternExtractor:
         people: set[str] = set()
         for message in chunk.messages:
             is_user = message.role == "user"
-            findings_of_message = list(_findings(message, stated, people)) if is_user else []
+            reader = _MessageReader(message, stated, people)
+            findings_of_message = list(reader.findings()) if is_user else []
             findings += findings_of_message
             if not findings_of_message:
                 skipped[message.seq] = "nothing_stated" if is_user else "not_the_user"
         return Extraction(tuple(findings), chunk.last, METHOD, skipped=skipped)
 
 
-def _findings(
-    message: Message, stated: Callable[[str, date], Sequence[Stated]], people: set[str]
-) -> Iterator[Finding]:
-    """Yield what a message states. `people` has the names of the user's people in the messages
-    before, and those of this message are added.
+@dataclass
+class _MessageReader:
+    """Reads the statements of one message. `people` has the names of the user's people in the
+    messages before, and those of this message are added. `before` has the sentences that were
+    read, and `announced` the last one if it only announces a correction.
     """
-    day, before = said_at(message).date(), list[str]()
-    announced = ""
-    for spoken_sentence in with_greeting(
-        list(sentences_at_the_ends(text_of(message.chat), most=MOST_READ))
-    ):
-        stating = _stating(spoken_sentence)
+
+    message: Message
+    stated: Callable[[str, date], Sequence[Stated]]
+    people: set[str]
+    before: list[str] = field(default_factory=list)
+    announced: str = ""
+
+    @cached_property
+    def day(self) -> date:
+        return said_at(self.message).date()
+
+    def findings(self) -> Iterator[Finding]:
+        text = text_of(self.message.chat)
+        for sentence in with_greeting(list(sentences_at_the_ends(text, most=MOST_READ))):
+            stating = _stating(sentence)
+            role = as_oneself(sentence)
+            if role is not None:
+                yield from self._made(self.stated(role, self.day), quote=stating)
+            if role is None or stating == sentence:
+                yield from self._of_sentence(stating)
+
+    def _of_sentence(self, stating: str) -> Iterator[Finding]:
         sentence = _without_announcement(stating)
-        whole = (f"{announced} {sentence}" if announced else sentence).strip()
-        corrects = _can_be_quoted(sentence, message) and _corrects(whole, sentence)
-        announced = sentence if is_signal(sentence) else ""
+        whole = (f"{self.announced} {sentence}" if self.announced else sentence).strip()
+        corrects = _can_be_quoted(sentence, self.message) and _corrects(whole, sentence)
+        self.announced = sentence if is_signal(sentence) else ""
         if corrects:
-            yield replace(_depending(whole, message.seq), quote=sentence)
-            yield from _contrasted(sentence, message.seq, stated, day)
-        if announced or corrects or only_admits(sentence):
-            before.append(sentence)
-            continue
+            yield replace(self._depending(whole), quote=sentence)
+            yield from self._made(_contrasted(sentence, self.stated, self.day), quote=sentence)
+        if self.announced or corrects or only_admits(sentence):
+            self.before.append(sentence)
+            return
         first = begins_as_correction(sentence)
         rest = sentence if sentence is stating else sentence[0].upper() + sentence[1:]
         if first is not None and not _states_known(sentence):
-            yield replace(_depending(first[0], message.seq), quote=first[0])
+            yield replace(self._depending(first[0]), quote=first[0])
             rest = first[1]
-        text = with_names(_plainly(_with_subject(put_right(rest))), before)
-        before.append(text or sentence)
-        statements = stated(text, day) if text else ()
+        yield from self._statements(sentence, rest)
+
+    def _statements(self, sentence: str, rest: str) -> Iterator[Finding]:
+        """Yield what the rest of a sentence states, after a correction at its beginning."""
+        text = with_names(_plainly(_with_subject(put_right(rest))), self.before)
+        self.before.append(text or sentence)
+        statements = self.stated(text, self.day) if text else ()
         if not statements:
-            yield from _changing(sentence, message.seq, is_read=text is not None)
-            statements = _stated_within(sentence, day) or _of_a_person(sentence, people)
-        people |= people_named(sentence)
-        if _ends_what_it_does_not_state(sentence, before, statements):
-            yield replace(_depending(_with_what(sentence, before), message.seq), quote=sentence)
+            if changes_a_value(sentence) or (text is not None and _may_change(sentence)):
+                yield self._depending(sentence)
+            statements = _stated_within(sentence, self.day) or _of_a_person(sentence, self.people)
+        self.people |= people_named(sentence)
+        if _ends_what_it_does_not_state(sentence, self.before, statements):
+            yield replace(self._depending(_with_what(sentence, self.before)), quote=sentence)
+        yield from self._made(statements, quote=None if text is sentence else sentence)
+
+    def _made(self, statements: Iterable[Stated], *, quote: str | None) -> Iterator[Finding]:
+        """Yield the statements with this message as their source, and with their quote."""
         for finding in statements:
-            yield _cited(finding, message.seq, text, sentence)
+            if quote is None:
+                yield finding(seqs=(self.message.seq,))
+            else:
+                yield finding(seqs=(self.message.seq,), quote=quote)
+
+    def _depending(self, sentence: str) -> Finding:
+        """Return a finding that is stored only if it ends or corrects a known statement."""
+        return Finding(
+            "fact", sentence, (self.message.seq,), sentence, subject="user", depends=True
+        )
 
 
 def _stating(sentence: str) -> str:
@@ -172,25 +208,16 @@ def _with_subject(sentence: str) -> str:
 
 
 def _contrasted(
-    sentence: str, seq: int, stated: Callable[[str, date], Sequence[Stated]], day: date
-) -> Iterator[Finding]:
-    """Yield the statement before a contrast, in case that it corrects nothing: "I play the cello"
+    sentence: str, stated: Callable[[str, date], Sequence[Stated]], day: date
+) -> Sequence[Stated]:
+    """Return the statement before a contrast, in case that it corrects nothing: "I play the cello"
     in "I play the cello, not the piano.".
     """
     correction = correction_of(sentence)
     is_own = bool(own_clauses(sentence)) and without_signals(sentence) == sentence
     if correction is None or not correction.old or not is_own:
-        return
-    for finding in stated(ended(correction.new), day):
-        yield finding(seqs=(seq,), quote=sentence)
-
-
-def _changing(sentence: str, seq: int, *, is_read: bool) -> Iterator[Finding]:
-    """Yield the sentence as a finding that depends on a known one, if it may change that. `is_read`
-    is false if nobody knows whom its pronoun means.
-    """
-    if changes_a_value(sentence) or (is_read and _may_change(sentence)):
-        yield _depending(sentence, seq)
+        return ()
+    return stated(ended(correction.new), day)
 
 
 def _ends_what_it_does_not_state(
@@ -239,15 +266,6 @@ def _is_end(sentence: str, ended: Sequence[End]) -> bool:
     return any(end.kind != "plain" for end in ended) or not says_nothing(sentence)
 
 
-def _cited(finding: Stated, seq: int, text: str | None, sentence: str) -> Finding:
-    """Return the finding with its message. If the text differs from the sentence that it was made
-    from, the sentence is the quote.
-    """
-    if text is sentence:
-        return finding(seqs=(seq,))
-    return finding(seqs=(seq,), quote=sentence)
-
-
 def _plainly(sentence: str) -> str:
     """Return the sentence without words such as "no, that's wrong", if the rest states something of
     a known kind.
@@ -278,11 +296,6 @@ def _with_what(sentence: str, before: Sequence[str]) -> str:
     """
     earlier = before[-2] if len(before) > 1 else ""
     return f"{earlier} {sentence}" if 0 < len(earlier.split()) <= FEW_WORDS else sentence
-
-
-def _depending(sentence: str, seq: int) -> Finding:
-    """Return a finding that is stored only if it ends or corrects a known statement."""
-    return Finding("fact", sentence, (seq,), sentence, subject="user", depends=True)
 
 
 def _stated(sentence: str, day: date) -> Sequence[Stated]:
