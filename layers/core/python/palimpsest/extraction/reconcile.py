@@ -397,8 +397,10 @@ def _corrects(
         content = corrected(other.content, correction)
         if content is not None:
             # The relations name the old value.
-            better = replace(other_finding, content=content, relations=())
+            seqs = (*other_finding.seqs, seq)  # the right statement rests on both messages
+            better = replace(other_finding, content=content, relations=(), seqs=seqs)
             right = _with_times(other, content, by=statement)
+            right = replace(right, source=replace(right.source, seqs=seqs))
             state.statements[place] = (better, right, its_rank)
             return True
     for record in _likely_records(correction, statement, chunk, state):

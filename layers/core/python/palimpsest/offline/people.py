@@ -68,6 +68,9 @@ _ALSO_OWN = re.compile(
 )
 
 
+_SAME = {"hubby": "husband", "missus": "wife"}
+
+
 def subject_of(text: str) -> str:
     """Return the relative or animal that a statement is about, or "user". "My wife and I live in
     Kiel" is about the user, too.
@@ -75,7 +78,8 @@ def subject_of(text: str) -> str:
     about = relation().match(text)
     if about is None or _ALSO_OWN.search(text, about.end()):
         return "user"
-    return next(group for group in about.groups() if group).casefold()
+    named = next(group for group in about.groups() if group).casefold()
+    return _SAME.get(named, named)
 
 
 _PRONOUN = re.compile(
