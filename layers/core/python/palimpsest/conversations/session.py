@@ -230,10 +230,11 @@ class Compaction:
     A compaction is never edited.
 
     `summary` covers these messages and everything that compaction `previous` covered. It is None if
-    the messages were dropped without a summary. The window then still begins with the summary of
-    `previous`. `summary_tokens` is the weight of the summary with which the window begins. `method`
-    is `model`, `extractive`, `trim`, `delete`, `flush`, `fifo`, `semantic` or `empty`. `newest` is
-    the number of the newest message at the time when the compaction was decided.
+    the messages were dropped without a summary, or if no summary may repeat any of them. The window
+    then still begins with the summary of `previous`. `summary_tokens` is the weight of the summary
+    with which the window begins. `method` is `model`, `extractive`, `trim`, `delete`, `flush`,
+    `fifo`, `semantic` or `empty`. `newest` is the number of the newest message at the time when the
+    compaction was decided.
     """
 
     first: int
