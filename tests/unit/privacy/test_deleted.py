@@ -55,11 +55,13 @@ def test_a_deleted_memory_is_in_no_place(
 ) -> None:
     del other
     hunt = deleted(text, word, model=model)
+    assert word in str(hunt.service.context(TENANT.session("s")).messages)
+    hunt.fold("s")
     assert hunt.leaks(word, question=question) == []
     assert any("Rex" in content for content in hunt.known())
     assert "Rex" in str(list(hunt.places("What is my dog called?")))
-    assert word in str(hunt.service.context(TENANT.session("s")).messages)
-    assert [stored.hidden != () for stored in messages(hunt, "s")] == [False, False, True, True]
+    assert "Rex" in hunt.summary("s")
+    assert [stored.seq for stored in messages(hunt, "s") if stored.hidden] == [3, 4]
     assert len(hunt.receipt.message_ids) == 2
 
 

@@ -35,27 +35,10 @@ def test_no_place_holds_a_secret(text: str, secret: str, question: str, *, model
             {"role": "user", "content": "My dog is called Rex."},
         ],
     )
-    fold(hunt)
+    hunt.fold("s")
     assert any("Rex" in text for place, text in hunt.places(question) if place == "summaries")
     assert hunt.leaks(secret, question=question) == []
     assert any("Rex" in content for content in hunt.known())
-
-
-def fold(hunt: Hunt) -> None:
-    """Let what was said so far leave the window for a summary."""
-    hunt.say("s", *[f"We talk about hiking route {number}." for number in range(12)])
-    hunt.summarize("s")
-    head = hunt.service.stores.sessions.open(TENANT.session("s")).head
-    assert head is not None
-    assert head.window_start > 6
-
-
-def summary(hunt: Hunt) -> str:
-    """The summary with which the session's window begins."""
-    sessions = hunt.service.stores.sessions
-    head = sessions.open(TENANT.session("s")).head
-    found = sessions.compaction(TENANT.session("s"), head.summary) if head else None
-    return (found.summary if found else None) or ""
 
 
 def test_the_session_itself_sees_its_secret() -> None:
@@ -115,12 +98,12 @@ def test_no_place_holds_words_off_the_record(text: str, word: str, *, model: boo
         ],
     )
     assert word in str(hunt.service.context(TENANT.session("s")).messages)
-    fold(hunt)
+    hunt.fold("s")
     assert hunt.leaks(word, question="Whom do I see, and who owes me money?") == []
     assert any("Rex" in content for content in hunt.known())
     assert any("Bonn" in content for content in hunt.known())
-    assert "Rex" in summary(hunt)
-    assert "Bonn" in summary(hunt)
+    assert "Rex" in hunt.summary("s")
+    assert "Bonn" in hunt.summary("s")
 
 
 @BOTH
@@ -128,10 +111,10 @@ def test_no_place_holds_a_message_that_is_marked_off_the_record(*, model: bool) 
     hunt = Hunt(model=model)
     hunt.say("s", "I met Quillon in Rome.", off_record=True)
     hunt.say("s", "I live in Bonn.")
-    fold(hunt)
+    hunt.fold("s")
     assert hunt.leaks("Quillon", question="Whom did I meet in Rome?") == []
     assert any("Bonn" in content for content in hunt.known())
-    assert "Bonn" in summary(hunt)
+    assert "Bonn" in hunt.summary("s")
 
 
 @BOTH
@@ -140,17 +123,17 @@ def test_a_window_that_is_off_the_record_leaves_no_summary(*, model: bool) -> No
     hunt.say("s", *[f"Quillon takes hiking route {number}." for number in range(12)],
              off_record=True)  # fmt: skip
     hunt.summarize("s")
-    assert summary(hunt) == ""
+    assert hunt.summary("s") == ""
     assert hunt.leaks("Quillon", question="Who takes which route?") == []
     hunt.say("s", "I live in Bonn.", "I like it there.")
     hunt.summarize("s")
     hunt.say("s", "Quillon lives in Rome.", off_record=True)
     hunt.summarize("s")
-    before = summary(hunt)
+    before = hunt.summary("s")
     assert "Bonn" in before
     hunt.say("s", "Quillon likes it there.", off_record=True)
     hunt.summarize("s")
-    assert summary(hunt) == before
+    assert hunt.summary("s") == before
     # The context says that neither its window nor its summary has these messages.
     assert hunt.service.context(TENANT.session("s")).omitted is not None
     assert hunt.leaks("Quillon", question="Who takes which route?") == []
@@ -169,9 +152,7 @@ def test_no_other_strategy_passes_on_words_off_the_record(strategy: str) -> None
     if strategy == "semantic":
         hunt.service.prune(TENANT.session("s"), strategy="semantic", max_tokens=100)
         hunt.work()
-    head = hunt.service.stores.sessions.open(TENANT.session("s")).head
-    assert head is not None
-    assert head.window_start > 1
+    assert hunt.head("s").window_start > 1
     assert hunt.leaks("Quillon", question="Who takes which route?") == []
 
 
@@ -193,10 +174,10 @@ def test_what_was_made_of_words_is_taken_back_with_them(wish: str, *, model: boo
     hunt.chat.read.clear()
     hunt.reranker.read.clear()
     assert "Quillon" in str(hunt.service.context(TENANT.session("s")).messages)
-    fold(hunt)
+    hunt.fold("s")
     assert hunt.leaks("Quillon", question="Whom do I work with?") == []
     assert any("Rex" in content for content in hunt.known())
-    assert "Rex" in summary(hunt)
+    assert "Rex" in hunt.summary("s")
 
 
 def test_a_wish_that_only_sounds_alike_takes_nothing_back() -> None:

@@ -17,7 +17,7 @@ from palimpsest.conversations.overflow.eviction import step
 from palimpsest.conversations.ports import Sessions, Summarizer, Summary, SummaryRequest
 from palimpsest.conversations.secrets import without_secrets
 from palimpsest.conversations.session import Commit, Compaction, Head
-from palimpsest.conversations.spoken import is_off_record
+from palimpsest.conversations.spoken import is_off_record, visible_text
 from palimpsest.conversations.weight import weigh
 from palimpsest.conversations.window.fit import SUMMARY_SHARE
 from palimpsest.conversations.window.render import SummaryAs, summary_messages
@@ -172,5 +172,14 @@ class SummarizeOverflow:
 
 
 def _for_summary(message: Message) -> Message | None:
-    """Return the message without secrets, or None if it is off the record."""
-    return None if is_off_record(message) else without_secrets(message)
+    """Return the message as a summary may repeat it: without secrets, and without the words of
+    deleted memories. Return None if nothing else is left, or if it is off the record.
+    """
+    if is_off_record(message):
+        return None
+    if message.hidden:
+        text = visible_text(message)
+        if not text.strip() and not message.chat.get("tool_calls"):
+            return None
+        message = replace(message, chat={**message.chat, "content": text})
+    return without_secrets(message)
