@@ -180,6 +180,25 @@ def test_what_was_made_of_words_is_taken_back_with_them(wish: str, *, model: boo
     assert "Rex" in hunt.summary("s")
 
 
+@BOTH
+def test_a_summary_of_words_that_are_taken_back_goes_with_them(*, model: bool) -> None:
+    hunt = Hunt(model=model)
+    hunt.say("s", "My dog is called Rex.")
+    hunt.summarize("s")
+    hunt.say("s", "I work with Quillon at Acme.")
+    hunt.say("s", "Ok.")
+    hunt.summarize("s")
+    assert "Quillon" in hunt.summary("s")
+    hunt.say("s", "Forget what I just said.")
+    assert "Quillon" not in hunt.summary("s")
+    hunt.embedder.asked.clear()
+    hunt.chat.read.clear()
+    hunt.reranker.read.clear()
+    assert hunt.leaks("Quillon", question="Whom do I work with?") == []
+    assert "Rex" in str(hunt.service.context(TENANT.session("s")).messages)
+    assert "Quillon" in str(hunt.service.context(TENANT.session("s")).messages)
+
+
 def test_a_wish_that_only_sounds_alike_takes_nothing_back() -> None:
     hunt = Hunt()
     hunt.say("s", "I live in Bonn.")
