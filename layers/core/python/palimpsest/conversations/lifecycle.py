@@ -321,6 +321,8 @@ def withdrawn(
         # The withdrawn messages may be appended again. That append isn't a repetition.
         batch="",
         withdrawn=(*head.withdrawn, (first, head.seq)),
+        # An extraction that has read the withdrawn messages must read again.
+        redactions=head.redactions + 1,
     )
 
 

@@ -81,7 +81,8 @@ class Head:
     armed_seq: int = 0  # the last message that an extraction job covers
     extract_job: str | None = None  # id of the newest extraction job
     extract_turn: int = 0  # the turn at which it was created
-    redactions: int = 0  # redacted messages; a reader who finds another number must read again
+    # changes of messages that were stored; a reader who finds another number must read again
+    redactions: int = 0
     day: str = ""  # the day (UTC) of the newest message; the next three fields count only that day
     day_messages: int = 0
     day_tokens: int = 0
