@@ -289,7 +289,7 @@ def test_an_erasures_job_ends_when_the_index_holds_nothing_of_before(
 def receipt_of(both: Both, scope: SessionScope, job_id: str) -> dict[str, dict[str, Any]]:
     job = both.jobs.get(scope.owner, job_id)
     assert job is not None
-    return receipt(job)
+    return receipt(job, log_days=90)
 
 
 def test_an_erasure_of_many_documents_looks_at_them_in_several_deliveries(
