@@ -128,6 +128,7 @@ def test_the_jobs_receipt_fills_store_by_store(known: Client, service: Service) 
         "jobs": "2026-01-31",
         "tombstones": "2026-02-01",
         "queues": "2026-01-15",
+        "streams": "2026-01-02",
         "logs": "2026-04-01",
         "backups": "2026-02-05",
     }

@@ -60,6 +60,7 @@ class Receipt(TypedDict):
         Expires, Field(description="Idempotency keys, with hashes and the ids of results")
     ]
     queues: Annotated[Expires, Field(description="Dead letters, which name jobs")]
+    streams: Annotated[Expires, Field(description="The tables' logs of changes")]
     exports: Annotated[
         Reached, Field(description="The user's exports, and exports of the whole tenant")
     ]

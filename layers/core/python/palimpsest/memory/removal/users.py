@@ -63,6 +63,7 @@ def receipt(job: Job, *, log_days: int) -> dict[str, dict[str, Any]]:
         "tombstones": _expires(job, RETENTION_SECONDS + DAY),
         "keys": _expires(job, KEY_SECONDS),
         "queues": _expires(job, QUEUE_DAYS * DAY),
+        "streams": _expires(job, DAY),
         "logs": _expires(job, log_days * DAY),
         "backups": _expires(job, BACKUP_DAYS * DAY),
         "epoch": {"state": "stays"},
