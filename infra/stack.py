@@ -136,6 +136,7 @@ class Palimpsest(Stack):
             | _urls(self._queues_by_name)
             | {
                 "CONTENTS_BUCKET": self.contents.bucket.bucket_name,
+                "LOG_DAYS": str(self._stage.log_days),
                 "EVENT_BUS": self.bus.event_bus_name,
                 "SEARCH_URL": self.search.url,
                 "EMBEDDING_MODEL": embedding.model,
@@ -238,7 +239,7 @@ class Palimpsest(Stack):
         self.front.route({name: function.serving for name, function in functions.items()})
 
     def _add_sessions(self) -> PythonFunction:
-        tables, variables = self.tables, (*STORES, *SEARCHING, "MODELS")
+        tables, variables = self.tables, (*STORES, *SEARCHING, "MODELS", "LOG_DAYS")
         sessions = self._function(
             "sessions",
             *variables,
@@ -254,7 +255,7 @@ class Palimpsest(Stack):
         return sessions
 
     def _add_memories(self) -> PythonFunction:
-        used = (*STORES, *SEARCHING, *CHATTING, "MODELS", "RERANK_MODEL")
+        used = (*STORES, *SEARCHING, *CHATTING, "MODELS", "RERANK_MODEL", "LOG_DAYS")
         tables, variables = self.tables, dict.fromkeys(used)
         layers = [*self._layers.embedding, *self._layers.graph]
         memories = self._function(

@@ -26,7 +26,7 @@ from palimpsest.memory.ports import Memories
 from palimpsest.memory.record import Source
 from palimpsest.memory.removal.epochs import EpochGuard
 from palimpsest.memory.removal.memories_of_session import ForgetMemoriesOfSession
-from palimpsest.memory.removal.taken_back import TakeBackRedacted
+from palimpsest.memory.removal.taken_back import TakeBackRedacted, TakeBackSummaries
 from palimpsest.memory.removal.users import Erase, ErasePages, receipt
 from palimpsest.scope import SessionScope, UserScope
 from palimpsest.search import embed as embed_module
@@ -230,7 +230,8 @@ def test_a_redactions_job_ends_when_the_index_has_lost_what_it_removed(
     _, job_id = Redact(both.sessions, LetterCounter(), clock)(scope, 1, content="[redacted]")
     forget = ForgetMemoriesOfSession(both.memories, clock, both.jobs)
     contents = Contents(LocalBlobs(State()), both.jobs, clock)
-    take_back = TakeBackRedacted(both.sessions, both.jobs, steps, clock, forget, contents)
+    summaries = TakeBackSummaries(both.sessions, both.jobs, clock)
+    take_back = TakeBackRedacted(both.jobs, steps, forget, summaries, contents)
     take_back(JobNotice(scope.tenant, job_id, "redact"))
     waiting = both.jobs.get(scope.owner, job_id)
     assert waiting is not None
@@ -288,7 +289,7 @@ def test_an_erasures_job_ends_when_the_index_holds_nothing_of_before(
 def receipt_of(both: Both, scope: SessionScope, job_id: str) -> dict[str, dict[str, Any]]:
     job = both.jobs.get(scope.owner, job_id)
     assert job is not None
-    return receipt(job)
+    return receipt(job, log_days=90)
 
 
 def test_an_erasure_of_many_documents_looks_at_them_in_several_deliveries(

@@ -232,6 +232,15 @@ def test_what_is_exported_is_imported_elsewhere_in_parts_of_any_size(
         memory.user("sarah").begin_import("{}")
 
 
+@pytest.mark.parametrize("text", ['{"kind":"export"}', '{"kind":"export"}\n' * 1_000, "a\0\nb"])
+def test_a_text_in_place_of_a_path_is_a_clear_error(memory: Palimpsest, text: str) -> None:
+    for takes in (memory.user("sarah").import_, memory.user("sarah").ingest):
+        with pytest.raises(package.NotAPath, match="path of a file"):
+            takes(text)
+    with pytest.raises(FileNotFoundError):
+        memory.user("sarah").import_("no-such-file.jsonl")
+
+
 A, B, C = ({"role": "user", "content": letter} for letter in "abc")
 CONVERSATIONS = [{"session_id": "1", "messages": [A, B]}, {"session_id": "2", "messages": [C]}]
 MESSAGES = [{**A, "session_id": "1"}, {**B, "session_id": "1"}, {**C, "session_id": "2"}]

@@ -3,6 +3,7 @@ is another life.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -127,6 +128,7 @@ def test_the_jobs_receipt_fills_store_by_store(known: Client, service: Service) 
         "jobs": "2026-01-31",
         "tombstones": "2026-02-01",
         "queues": "2026-01-15",
+        "streams": "2026-01-02",
         "logs": "2026-04-01",
         "backups": "2026-02-05",
     }
@@ -134,6 +136,14 @@ def test_the_jobs_receipt_fills_store_by_store(known: Client, service: Service) 
         assert done["receipt"][store] == {"state": "expires", "until": f"{day}T00:00:00.000Z"}
     assert done["receipt"]["keys"] == {"state": "expires", "until": "2026-01-02T01:00:00.000Z"}
     assert done["receipt"]["epoch"] == {"state": "stays"}
+
+
+def test_a_receipt_names_the_end_of_the_logs_of_its_deployment(
+    known: Client, service: Service
+) -> None:
+    service.app = replace(service.app, log_days=365)
+    address = known("DELETE", USER).headers["Location"]
+    assert known("GET", address).json["receipt"]["logs"]["until"] == "2027-01-01T00:00:00.000Z"
 
 
 def test_only_an_admin_erases_a_user(known: Client, service: Service) -> None:

@@ -3,7 +3,10 @@
 from typing import Any
 
 import pytest
+from palimpsest.extraction.chunk import Chunk
+from palimpsest.extraction.finding import Finding
 
+from tests.doubles.extractor import stated
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import Client
 
@@ -140,7 +143,10 @@ def test_withdrawn_messages_are_gone_at_once_and_a_job_removes_them(
     assert answer.headers["Location"].endswith(answer.json["job_id"])
     assert seqs(call) == [1]
     service.drain()
-    assert call("GET", f"/v1/jobs/{answer.json['job_id']}").json["result"] == {"removed": 2}
+    assert call("GET", f"/v1/jobs/{answer.json['job_id']}").json["result"] == {
+        "forgotten": 0,
+        "removed": 2,
+    }
     assert call.append("s", "four").json["messages"][0]["seq"] == 4
 
 
@@ -152,6 +158,25 @@ def test_whoever_waits_for_a_withdrawal_gets_its_job_and_the_window(
     answer = call("DELETE", PATH, query={"from": 2, "wait": 5})
     assert (answer.status, answer.json["kind"], answer.json["state"]) == (200, "withdraw", "done")
     assert answer.json["window"]["messages"] == 1
+
+
+def test_an_extraction_that_has_read_withdrawn_messages_reads_again(
+    call: Client, service: Service
+) -> None:
+    withdrawals: list[str] = []
+
+    def meanwhile(chunk: Chunk) -> list[Finding]:
+        if not withdrawals:
+            withdrawals.append(call("DELETE", PATH, query={"from": 2}).json["job_id"])
+            service.handle(service.job(withdrawals[0]))
+        return stated(chunk)
+
+    service.extractor.finds = meanwhile
+    call.append("s", "fact[sport]: climbs", "fact[home]: Bonn")
+    call("POST", "/v1/sessions/s/extract", {})
+    service.drain()
+    assert service.contents() == ["climbs"]
+    assert service.extractor.read == [(1, 2), (1,)]
 
 
 @pytest.mark.parametrize(("first", "status"), [(3, 404), (99, 404), (0, 422), ("two", 422)])

@@ -91,6 +91,35 @@ def test_a_user_who_says_the_name_is_known_under_it_in_later_sessions(
     assert known(app)["Bob: I live in Bonn."][0] == "bob"
 
 
+def test_who_speaks_alone_later_is_not_the_user_who_spoke_alone_before(app: Client) -> None:
+    said(app, {"name": "Priya", "content": "I live in Bonn."}, session="first")
+    said(app, {"name": "Tom", "content": "I live in Kiel."}, session="second")
+    assert known(app) == {
+        "I live in Bonn.": ("user", "residence", "user"),
+        "Tom: I live in Kiel.": ("tom", "tom_residence", "Tom"),
+    }
+    said(
+        app,
+        {"name": "Tom", "content": "I play the cello."},
+        {"name": "Priya", "content": "I play the oboe."},
+        session="third",
+    )
+    said(app, {"name": "Priya Nair", "content": "I live in Trier now."}, session="fourth")
+    assert {content: found[2] for content, found in known(app).items()} == {
+        "I live in Trier now.": "user",
+        "I play the oboe.": "user",
+        "Tom: I live in Kiel.": "Tom",
+        "Tom: I play the cello.": "Tom",
+    }
+
+
+def test_nobody_else_is_a_user_whose_name_is_known(app: Client) -> None:
+    said(app, "I'm Priya. I live in Bonn.", session="first")
+    said(app, {"name": "Tom", "content": "I live in Kiel."}, session="second")
+    assert known(app)["I live in Bonn."] == ("user", "residence", "user")
+    assert known(app)["Tom: I live in Kiel."][0] == "tom"
+
+
 def test_somebody_elses_introduction_names_nobody(app: Client) -> None:
     said(app, {"name": "Bob", "content": "I'm Bob."}, {"name": "Ann", "content": "I'm Ann."})
     assert app("GET", USER).json["name"] is None

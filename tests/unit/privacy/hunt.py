@@ -14,6 +14,7 @@ from typing import Any
 
 from palimpsest.api.resources.messages.shapes import AppendRequest
 from palimpsest.clock import FakeClock
+from palimpsest.conversations.session import Head
 from palimpsest.memory.filters import MemoryFilter
 from palimpsest.memory.record import GRAPH
 from palimpsest.memory.removal.sources import Hidden
@@ -184,6 +185,24 @@ class Hunt:
     def summarize(self, session: str) -> None:
         self.service.prune(TENANT.session(session), strategy="summarize", max_tokens=1)
         self.work()
+
+    def fold(self, session: str) -> None:
+        """Let all that was said so far leave the window for a summary."""
+        self.say(session, *[f"We talk about hiking route {number}." for number in range(12)])
+        before = self.head(session).seq
+        self.summarize(session)
+        assert self.head(session).window_start > before - 12
+
+    def head(self, session: str) -> Head:
+        head = self.service.stores.sessions.open(TENANT.session(session)).head
+        assert head is not None
+        return head
+
+    def summary(self, session: str) -> str:
+        """The summary with which the session's window begins."""
+        sessions = self.service.stores.sessions
+        found = sessions.compaction(TENANT.session(session), self.head(session).summary)
+        return (found.summary if found else None) or ""
 
     def kept_calls(self) -> str:
         """Everything that is kept of calls of the model."""

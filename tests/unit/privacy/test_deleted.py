@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from palimpsest.clock import stamp
+from palimpsest.models.ports import Completion
 
 from tests.service import SARAH, TENANT
 from tests.unit.privacy.hunt import Hunt
@@ -55,12 +56,57 @@ def test_a_deleted_memory_is_in_no_place(
 ) -> None:
     del other
     hunt = deleted(text, word, model=model)
+    assert word in str(hunt.service.context(TENANT.session("s")).messages)
+    hunt.fold("s")
     assert hunt.leaks(word, question=question) == []
     assert any("Rex" in content for content in hunt.known())
     assert "Rex" in str(list(hunt.places("What is my dog called?")))
-    assert word in str(hunt.service.context(TENANT.session("s")).messages)
-    assert [stored.hidden != () for stored in messages(hunt, "s")] == [False, False, True, True]
+    assert "Rex" in hunt.summary("s")
+    assert [stored.seq for stored in messages(hunt, "s") if stored.hidden] == [3, 4]
     assert len(hunt.receipt.message_ids) == 2
+
+
+@BOTH
+@pytest.mark.parametrize(("text", "word", "question", "other"), HOMES)
+def test_a_summary_with_the_words_of_a_deleted_memory_goes_with_it(
+    text: str, word: str, question: str, other: str, *, model: bool
+) -> None:
+    del other
+    hunt = Hunt(model=model)
+    hunt.send("s", told(text))
+    hunt.fold("s")
+    hunt.fold("s")
+    assert word in hunt.summary("s")
+    hunt.service.manage_memories.delete(SARAH, hunt.id_of(word))
+    hunt.work()
+    forget_heard(hunt)
+    assert word not in hunt.summary("s")
+    assert word in str(hunt.service.context(TENANT.session("s")).messages)
+    hunt.summarize("s")
+    assert hunt.leaks(word, question=question) == []
+    assert "Rex" in hunt.summary("s")
+
+
+def test_a_summary_that_is_made_during_a_deletion_goes_with_the_memory() -> None:
+    hunt = Hunt(model=True)
+    hunt.send("s", told("I live in Kiel."))
+    complete, home = hunt.chat.complete, [hunt.id_of("Kiel")]
+
+    def meanwhile(**asked: Any) -> Completion:
+        for memory in home:
+            home.clear()
+            hunt.service.manage_memories.delete(SARAH, memory)
+        return complete(**asked)
+
+    hunt.chat.complete = meanwhile  # type: ignore[method-assign]
+    hunt.say("s", "We talk about hiking routes.")
+    hunt.summarize("s")
+    assert home == []
+    assert "Kiel" in "".join(hunt.chat.read)
+    forget_heard(hunt)
+    hunt.summarize("s")
+    assert "Rex" in hunt.summary("s")
+    assert hunt.leaks("Kiel", question="Where do I live?") == []
 
 
 def messages(hunt: Hunt, session: str) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from palimpsest.errors import Unprocessable
 from palimpsest.scope import SessionScope
@@ -33,8 +35,7 @@ def test_no_place_holds_a_secret(text: str, secret: str, question: str, *, model
             {"role": "user", "content": "My dog is called Rex."},
         ],
     )
-    hunt.say("s", *[f"We talk about hiking route {number}." for number in range(12)])
-    hunt.summarize("s")
+    hunt.fold("s")
     assert any("Rex" in text for place, text in hunt.places(question) if place == "summaries")
     assert hunt.leaks(secret, question=question) == []
     assert any("Rex" in content for content in hunt.known())
@@ -96,10 +97,13 @@ def test_no_place_holds_words_off_the_record(text: str, word: str, *, model: boo
             {"role": "user", "content": "I live in Bonn."},
         ],
     )
+    assert word in str(hunt.service.context(TENANT.session("s")).messages)
+    hunt.fold("s")
     assert hunt.leaks(word, question="Whom do I see, and who owes me money?") == []
     assert any("Rex" in content for content in hunt.known())
     assert any("Bonn" in content for content in hunt.known())
-    assert word in str(hunt.service.context(TENANT.session("s")).messages)
+    assert "Rex" in hunt.summary("s")
+    assert "Bonn" in hunt.summary("s")
 
 
 @BOTH
@@ -107,8 +111,49 @@ def test_no_place_holds_a_message_that_is_marked_off_the_record(*, model: bool) 
     hunt = Hunt(model=model)
     hunt.say("s", "I met Quillon in Rome.", off_record=True)
     hunt.say("s", "I live in Bonn.")
+    hunt.fold("s")
     assert hunt.leaks("Quillon", question="Whom did I meet in Rome?") == []
     assert any("Bonn" in content for content in hunt.known())
+    assert "Bonn" in hunt.summary("s")
+
+
+@BOTH
+def test_a_window_that_is_off_the_record_leaves_no_summary(*, model: bool) -> None:
+    hunt = Hunt(model=model)
+    hunt.say("s", *[f"Quillon takes hiking route {number}." for number in range(12)],
+             off_record=True)  # fmt: skip
+    hunt.summarize("s")
+    assert hunt.summary("s") == ""
+    assert hunt.leaks("Quillon", question="Who takes which route?") == []
+    hunt.say("s", "I live in Bonn.", "I like it there.")
+    hunt.summarize("s")
+    hunt.say("s", "Quillon lives in Rome.", off_record=True)
+    hunt.summarize("s")
+    before = hunt.summary("s")
+    assert "Bonn" in before
+    hunt.say("s", "Quillon likes it there.", off_record=True)
+    hunt.summarize("s")
+    assert hunt.summary("s") == before
+    # The context says that neither its window nor its summary has these messages.
+    assert hunt.service.context(TENANT.session("s")).omitted is not None
+    assert hunt.leaks("Quillon", question="Who takes which route?") == []
+
+
+@pytest.mark.parametrize("strategy", ["trim", "delete", "flush", "semantic"])
+def test_no_other_strategy_passes_on_words_off_the_record(strategy: str) -> None:
+    hunt = Hunt(model=True)
+    memory = {"max_tokens": 300, **({} if strategy == "semantic" else {"strategy": strategy})}
+    settings = hunt.service.stores.tenants.settings(TENANT)
+    hunt.service.stores.tenants.replace_settings(TENANT, replace(settings, memory=memory))
+    for number in range(5):
+        hunt.say("s", f"Quillon takes hiking route {number}. " * 4, off_record=True)
+        hunt.say("s", f"I take hiking route {number}. " * 4)
+    hunt.say("s", "Quillon waits for me.", off_record=True)
+    if strategy == "semantic":
+        hunt.service.prune(TENANT.session("s"), strategy="semantic", max_tokens=100)
+        hunt.work()
+    assert hunt.head("s").window_start > 1
+    assert hunt.leaks("Quillon", question="Who takes which route?") == []
 
 
 @BOTH
@@ -128,8 +173,29 @@ def test_what_was_made_of_words_is_taken_back_with_them(wish: str, *, model: boo
     hunt.embedder.asked.clear()
     hunt.chat.read.clear()
     hunt.reranker.read.clear()
+    assert "Quillon" in str(hunt.service.context(TENANT.session("s")).messages)
+    hunt.fold("s")
     assert hunt.leaks("Quillon", question="Whom do I work with?") == []
     assert any("Rex" in content for content in hunt.known())
+    assert "Rex" in hunt.summary("s")
+
+
+@BOTH
+def test_a_summary_of_words_that_are_taken_back_goes_with_them(*, model: bool) -> None:
+    hunt = Hunt(model=model)
+    hunt.say("s", "My dog is called Rex.")
+    hunt.summarize("s")
+    hunt.say("s", "I work with Quillon at Acme.")
+    hunt.say("s", "Ok.")
+    hunt.summarize("s")
+    assert "Quillon" in hunt.summary("s")
+    hunt.say("s", "Forget what I just said.")
+    assert "Quillon" not in hunt.summary("s")
+    hunt.embedder.asked.clear()
+    hunt.chat.read.clear()
+    hunt.reranker.read.clear()
+    assert hunt.leaks("Quillon", question="Whom do I work with?") == []
+    assert "Rex" in str(hunt.service.context(TENANT.session("s")).messages)
     assert "Quillon" in str(hunt.service.context(TENANT.session("s")).messages)
 
 

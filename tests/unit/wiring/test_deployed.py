@@ -32,6 +32,7 @@ ENVIRONMENT = {
     "SESSIONS_TABLE": "sessions",
     "MEMORIES_TABLE": "memories",
     "CONTENTS_BUCKET": "contents",
+    "LOG_DAYS": "365",
     "EMBEDDING_MODEL": SPACE.model,
     "EMBEDDING_DIMENSION": str(SPACE.dimension),
 }
@@ -64,6 +65,12 @@ def test_both_functions_have_the_same_stores(deployed: tuple[Service, Service]) 
     assert of_sessions.tenants is of_memories.tenants
     assert of_sessions.index() is not of_memories.index()
     assert of_sessions.vectors() is of_memories.vectors()
+
+
+def test_receipts_say_how_long_this_deployment_keeps_its_logs(
+    deployed: tuple[Service, Service],
+) -> None:
+    assert [service.log_days for service in deployed] == [365, 365]
 
 
 def test_no_model_selects_or_answers_in_the_function_of_every_turn(

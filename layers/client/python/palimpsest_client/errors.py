@@ -7,6 +7,7 @@ PalimpsestError
 ├── ConnectionLost       no answer, also after every repetition
 ├── JobFailed            an awaited job ended with an error
 ├── JobNotEnded          a job did not end within the given time
+├── NotAPath             a text was given instead of the path of a file
 └── Problem              the service's answer
     ├── BadRequest (400)  Unauthenticated (401)  Forbidden (403)  NotFound (404)  NotAllowed (405)
     ├── Conflict (409)  TooLarge (413)  Invalid (422)  TooManyRequests (429)
@@ -57,6 +58,10 @@ class JobFailed(PalimpsestError):
 
 class JobNotEnded(PalimpsestError):
     """A job did not end in time. It continues, and the program may wait for it again."""
+
+
+class NotAPath(PalimpsestError, ValueError):
+    """A text was given where the path of a file is needed."""
 
 
 class Problem(PalimpsestError):

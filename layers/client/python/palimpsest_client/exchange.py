@@ -6,14 +6,14 @@ import json
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 from urllib.parse import urlsplit
 
 import anyio.to_thread
 import httpx2
 
 from palimpsest_client.connection import HERE
-from palimpsest_client.errors import ConnectionLost, NotTheService
+from palimpsest_client.errors import ConnectionLost, NotAPath, NotTheService
 from palimpsest_client.said import Said
 
 JSON = dict[str, Any]
@@ -85,10 +85,26 @@ def _held_lines(address: str) -> list[JSON]:
 
 
 def parts_of(path: str | PathLike[str]) -> Iterator[str]:
-    """Yield the text of a file in parts that fit into one request."""
-    with Path(path).open(encoding="utf-8", newline="") as file:
+    """Yield the text of a file in parts that fit into one request. Raises `NotAPath`."""
+    with _opened(path, newline="") as file:
         while part := file.read(PART):
             yield part
+
+
+def _opened(path: str | PathLike[str], *, newline: str | None = None) -> TextIO:
+    """Open a file to read its text. Raises `NotAPath` if `path` is a text that can't be the path of
+    a file.
+    """
+    try:
+        return Path(path).open(encoding="utf-8", newline=newline)
+    except (OSError, ValueError) as error:
+        text = str(path).strip()
+        if text.startswith(("{", "[")) or "\n" in text:
+            raise NotAPath(
+                "The path of a file is needed, and this is a text. Write the text to a file. The "
+                "lines of a small export can also be given to `begin_import`."
+            ) from error
+        raise
 
 
 def conversations(
@@ -108,10 +124,11 @@ def transcripts(file: str | PathLike[str]) -> Iterator[tuple[str | None, list[JS
     In JSON Lines, each line is a conversation (`{"session_id": …, "messages": […]}`, or the list of
     messages alone) or one message. Successive messages with the same `session_id` are one
     conversation. A JSON file holds a conversation, or a list of them. Raises `ValueError`, which
-    names the line.
+    names the line, and `NotAPath`.
     """
     path = Path(file)
-    text = path.read_text(encoding="utf-8")
+    with _opened(file) as opened:
+        text = opened.read()
     rows = _rows(text, path) if path.suffix in (".jsonl", ".ndjson") else _whole(text, path)
     begun: list[JSON] = []
     session: str | None = None

@@ -282,8 +282,9 @@ class SessionCalls:
     def withdraw(
         self, seq: int, *, if_last: int | None = None, wait: float | None = None
     ) -> Steps[JSON]:
-        """Remove every message from this sequence number on. With `if_last`, remove them only if
-        that is the number of the newest message. Otherwise raises `HistoryMovedOn`.
+        """Remove every message from this sequence number on, and the memories that were made from
+        them alone. With `if_last`, remove them only if that is the number of the newest message.
+        Otherwise raises `HistoryMovedOn`.
         """
         return call(
             "DELETE",

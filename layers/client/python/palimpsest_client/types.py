@@ -497,6 +497,7 @@ class Receipt(TypedDict):
     tombstones: Expires
     keys: Expires
     queues: Expires
+    streams: Expires
     exports: Reached
     logs: Expires
     backups: Expires

@@ -392,8 +392,8 @@ class UserCalls(GraphCalls):
         self, path: str | PathLike[str], *, upload: str | None = None, wait: float | None = None
     ) -> Steps[JSON]:
         """Import an export's file of any size. It is sent in parts, and stored under the same ids
-        after every line was checked. Data that is already stored stays. Raises `InvalidImport`. The
-        job fails if a line is wrong.
+        after every line was checked. Data that is already stored stays. Raises `InvalidImport`, and
+        `NotAPath` for a text instead of a path. The job fails if a line is wrong.
         """
         upload = upload or uuid.uuid4().hex
         for number, part in enumerate(parts_of(path)):

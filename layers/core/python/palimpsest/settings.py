@@ -181,6 +181,8 @@ class ServiceSettings(SearchSettings, NamedModelsSettings):
     """The table of memories."""
     contents_bucket: Text
     """The bucket of contents that an item of a table can't hold, and of exports."""
+    log_days: int = Field(default=90, gt=0)
+    """For how many days logs are kept. Receipts of erasures say when the last of them expire."""
 
 
 class SessionsSettings(ServiceSettings):

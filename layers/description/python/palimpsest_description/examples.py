@@ -139,6 +139,7 @@ ERASED: Json = {
         "tombstones": {"state": "expires", "until": "2026-02-05T09:29:58.000Z"},
         "keys": {"state": "expires", "until": "2026-01-06T10:29:58.000Z"},
         "queues": {"state": "expires", "until": "2026-01-19T09:29:58.000Z"},
+        "streams": {"state": "expires", "until": "2026-01-06T09:29:58.000Z"},
         "exports": {"state": "done", "count": 1},
         "logs": {"state": "expires", "until": "2026-04-05T09:29:58.000Z"},
         "backups": {"state": "expires", "until": "2026-02-09T09:29:58.000Z"},

@@ -112,8 +112,9 @@ class Conversations:
         self._mine(session).empty_window()
 
     def withdraw(self, session: str, seq: int, *, if_last: int | None = None) -> None:
-        """Remove every message from number `seq` on. With `if_last`, remove them only if that is
-        the number of the newest message. Otherwise raises `HistoryMovedOn`.
+        """Remove every message from number `seq` on, and the memories that were made from them
+        alone. With `if_last`, remove them only if that is the number of the newest message.
+        Otherwise raises `HistoryMovedOn`.
         """
         self._mine(session).withdraw(seq, if_last=if_last)
 

@@ -208,7 +208,7 @@ class PalimpsestChatMessageHistory(BaseChatMessageHistory):
             used = None
 
     def clear(self) -> None:
-        """Remove all messages."""
+        """Remove all messages, and the memories that were made from them alone."""
         try:
             self._session.withdraw(1).wait()
         except SessionNotFound:

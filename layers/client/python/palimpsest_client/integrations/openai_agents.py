@@ -122,7 +122,7 @@ class PalimpsestSession:
             return last
 
     async def clear_session(self) -> None:
-        """Remove all items."""
+        """Remove all items, and the memories that were made from them alone."""
         try:
             await (await self._session.withdraw(1)).wait()
         except SessionNotFound:

@@ -257,11 +257,13 @@ def evicted(head: Head, *, through: int, tokens: int, messages: int) -> Head:
 
 
 def folded(head: Head, compaction: Compaction, *, tokens: int, messages: int) -> Head:
-    """Return the head after its oldest messages were folded into the summary of the compaction."""
+    """Return the head after its oldest messages were folded into the summary of the compaction. If
+    the compaction has none, the head keeps its earlier summary.
+    """
     head = evicted(head, through=compaction.last, tokens=tokens, messages=messages)
     return replace(
         head,
-        summary=compaction.last,
+        summary=compaction.summary_number,
         summary_tokens=compaction.summary_tokens,
         version=head.version + 1,
     )
@@ -319,6 +321,8 @@ def withdrawn(
         # The withdrawn messages may be appended again. That append isn't a repetition.
         batch="",
         withdrawn=(*head.withdrawn, (first, head.seq)),
+        # An extraction that has read the withdrawn messages must read again.
+        redactions=head.redactions + 1,
     )
 
 

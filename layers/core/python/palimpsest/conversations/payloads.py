@@ -20,7 +20,8 @@ class FlushPayload(Payload):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemovalPayload(Payload):
-    """With `forgets`, the memories that came only from the session are removed too. `at` is the
+    """With `forgets`, the memories that came only from the session, or only from the messages that
+    are taken back, are removed too. Withdrawing messages always removes such memories. `at` is the
     time when the session was deleted (epoch milliseconds), even if the job runs much later. If it
     is None, the session was deleted when the job was created.
     """

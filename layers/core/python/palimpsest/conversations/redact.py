@@ -11,8 +11,9 @@ from typing import Any
 
 from palimpsest.clock import Clock, seconds, stamp
 from palimpsest.conversations.history import live, no_message
-from palimpsest.conversations.lifecycle import job_on, touched, with_summary, without_overflow
+from palimpsest.conversations.lifecycle import job_on, touched, without_overflow
 from palimpsest.conversations.message import ITEM, OFF_RECORD, SYSTEM_ROLES, UNSHOWN_ROLES, Message
+from palimpsest.conversations.overflow.reopen import reopened
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit, Head, Settings
 from palimpsest.conversations.spoken import unlike_a_summary
@@ -66,7 +67,8 @@ class Redact:
         old = messages[0]
         count = partial(self.tokens.count, encoding=old.encoding)
         new = redacted(old, content=content, metadata=metadata, now=stamp(now), count=count)
-        head, settings = _with(self._reopened(scope, before, seq), settings, old, new)
+        head = reopened(self.sessions, scope, before, seq=seq)
+        head, settings = _with(head, settings, old, new)
         after = touched(without_overflow(head), now=now)
         job = job_on(after, scope, kind="redact", first=seq, last=seq, now=seconds(now))
         is_system = settings.system_seq == seq
@@ -79,30 +81,6 @@ class Redact:
         )
         self.sessions.commit(scope, commit)
         return after, job.id
-
-    def _reopened(self, scope: SessionScope, head: Head, seq: int) -> Head:
-        """Return the head without a summary that covers the message. The window then begins after
-        the newest compaction before the message. This reads the new window.
-        """
-        if not head.cleared < seq <= head.summary:
-            return head
-        compactions = self.sessions.compactions(
-            scope, first=head.base + 1, last=seq - 1, newest_first=True, limit=1
-        )
-        summary = compactions[0] if compactions and compactions[0].last >= head.cleared else None
-        start = max(summary.last if summary else head.base, head.cleared) + 1
-        shown = [
-            message.tokens
-            for message in self.sessions.messages(scope, first=start, last=head.seq)
-            if not head.is_withdrawn(message.seq) and message.role not in UNSHOWN_ROLES
-        ]
-        return replace(
-            with_summary(head, summary),
-            pins=(),
-            window_start=start,
-            window_tokens=sum(shown),
-            window_messages=len(shown),
-        )
 
 
 def _with(head: Head, settings: Settings, old: Message, new: Message) -> tuple[Head, Settings]:

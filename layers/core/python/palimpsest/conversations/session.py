@@ -81,7 +81,8 @@ class Head:
     armed_seq: int = 0  # the last message that an extraction job covers
     extract_job: str | None = None  # id of the newest extraction job
     extract_turn: int = 0  # the turn at which it was created
-    redactions: int = 0  # redacted messages; a reader who finds another number must read again
+    # changes of messages that were stored; a reader who finds another number must read again
+    redactions: int = 0
     day: str = ""  # the day (UTC) of the newest message; the next three fields count only that day
     day_messages: int = 0
     day_tokens: int = 0
@@ -230,10 +231,11 @@ class Compaction:
     A compaction is never edited.
 
     `summary` covers these messages and everything that compaction `previous` covered. It is None if
-    the messages were dropped without a summary. The window then still begins with the summary of
-    `previous`. `summary_tokens` is the weight of the summary with which the window begins. `method`
-    is `model`, `extractive`, `trim`, `delete`, `flush`, `fifo`, `semantic` or `empty`. `newest` is
-    the number of the newest message at the time when the compaction was decided.
+    the messages were dropped without a summary, or if no summary may repeat any of them. The window
+    then still begins with the summary of `previous`. `summary_tokens` is the weight of the summary
+    with which the window begins. `method` is `model`, `extractive`, `trim`, `delete`, `flush`,
+    `fifo`, `semantic` or `empty`. `newest` is the number of the newest message at the time when the
+    compaction was decided.
     """
 
     first: int

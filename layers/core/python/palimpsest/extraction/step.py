@@ -5,7 +5,7 @@ findings, and commits once.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import islice
@@ -31,6 +31,7 @@ from palimpsest.extraction.ports import Extraction, Extractor
 from palimpsest.extraction.reconcile import reconciled
 from palimpsest.extraction.resting import dependent_of
 from palimpsest.extraction.schedule import RequestExtraction
+from palimpsest.extraction.signed import names_on, signed_before
 from palimpsest.extraction.testimony.speakers import USER
 from palimpsest.graph.drawn import Drawn, drawn_from
 from palimpsest.graph.manage import GraphLimit
@@ -43,6 +44,7 @@ from palimpsest.memory.burials import Buried, States, states_nothing
 from palimpsest.memory.ended import EndOfTopic
 from palimpsest.memory.filters import MemoryFilter
 from palimpsest.memory.manage import ManageMemories
+from palimpsest.memory.names import is_name
 from palimpsest.memory.ports import ChunkLine, MemoryCommit
 from palimpsest.memory.record import GRAPH, Record, Source
 from palimpsest.memory.remember import Prepared, Remember
@@ -144,9 +146,20 @@ class ExtractChunk:
         kept = self.keeps_calls(job, user)
         with counting(self.steps.jobs, job), paid_by(user), limited, kept:
             extraction = self.extractor.extract(chunk, prompt=prompt, whole=at.turn.is_parked)
-        owner = replace(_owner(job), names=names_of(self.remember.memories, user_of(job)).all)
+        owner = replace(_owner(job), names=self._names(job, chunk))
         findings = _checked_findings(at.turn, chunk, extraction, owner=owner, most=MOST_FINDINGS)
         return replace(findings, names=owner.names)
+
+    def _names(self, job: Job, chunk: Chunk) -> tuple[str, ...]:
+        """Return the known names of the user. If there are none, the user's earlier messages may
+        have one.
+        """
+        user, names = user_of(job), names_on(chunk.messages)
+        known = names_of(self.remember.memories, user).all
+        if known or not names or is_name(user.user):
+            return known
+        sessions = self.steps.sessions
+        return signed_before(names, self._current(job), sessions=sessions, scope=user)
 
     def _commit(self, job: Job, findings: _StepFindings) -> bool:
         """Commit if it is still this job's turn. If another delivery was faster, discard the work.
@@ -209,9 +222,12 @@ class ExtractChunk:
 
     def _known(self, job: Job) -> Sequence[Record]:
         """Return the user's newest current records, at most `MOST_KNOWN`."""
+        return list(islice(self._current(job), MOST_KNOWN))
+
+    def _current(self, job: Job) -> Iterator[Record]:
         remember = self.remember
         manage = ManageMemories(remember.memories, remember.tenants, remember.clock)
-        return list(islice(manage.every(user_of(job), MemoryFilter()), MOST_KNOWN))
+        return manage.every(user_of(job), MemoryFilter())
 
     def _of_their_subjects(self, findings: _StepFindings) -> _StepFindings:
         """Return the findings. If a model attributes a finding to the user, but the words name

@@ -40,14 +40,24 @@ def is_own_name(
         return True
     if any(words <= _words(known_name) for known_name in known) or _letters(name) <= _letters(user):
         return True
-    return not known and not _ID_IS_A_NAME.fullmatch(user) and set(others) == {name}
+    return not known and not is_name(user) and set(others) == {name}
+
+
+def is_name(user: str) -> bool:
+    """Return whether a user's id is a name, such as `sarah`, and not an opaque one."""
+    return _ID_IS_A_NAME.fullmatch(user) is not None
+
+
+def is_longer_name(name: str, of: str) -> bool:
+    """Return whether a name is a longer form of another name, such as "Priya Nair" of "Priya"."""
+    return _words(of) < _words(name)
 
 
 def signing(user: str, names: Sequence[str]) -> str:
     """Return the name of the user for a reader. It is the id if the id is a name, else the first
     known name.
     """
-    return user if _ID_IS_A_NAME.fullmatch(user) or not names else names[0]
+    return user if is_name(user) or not names else names[0]
 
 
 def _words(name: str) -> set[str]:

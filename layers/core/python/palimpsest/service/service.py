@@ -73,7 +73,7 @@ def _states(sentence: str) -> Sequence[Stated]:
 @dataclass(frozen=True)  # without slots: a cached property is kept in `__dict__`
 class Service:
     """The use cases over any stores and models. Without `long_term`, conversations do not use
-    long-term memory.
+    long-term memory. The logs of the service are kept for `log_days`.
     """
 
     stores: Stores
@@ -81,6 +81,7 @@ class Service:
     tokens: TokenCounter
     clock: Clock
     long_term: bool = True
+    log_days: int = 90
 
     # conversations
 

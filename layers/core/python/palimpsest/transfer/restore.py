@@ -36,6 +36,7 @@ from palimpsest.transfer.checks import rows
 from palimpsest.transfer.files import sent, uploaded, written
 from palimpsest.transfer.lines import Outcome, Row, TransferKind, by_beginning, units
 from palimpsest.transfer.masking import holds_a_secret
+from palimpsest.transfer.moved import Moved
 from palimpsest.transfer.payloads import ImportPayload
 
 
@@ -196,6 +197,7 @@ class ImportPages:
             self._tidy(notice)
             return
         place, until, user = job.payload_as(ImportPayload), self.steps.deadline, job.user
+        moved: Moved | None = None
         # All lines are checked before the first one is stored.
         if self._is_erased(job, place) or (job.step == 0 and not self._is_sound(job, place.source)):
             return
@@ -204,12 +206,14 @@ class ImportPages:
         ):
             if kind is None:
                 user = job.user or unit[0].get("user_id", user)
+                moved = self._moved(unit[0], job, place.source) or moved
             elif first > place.line and user is not None:
                 if self.clock.now() >= until:
                     self.steps.go_on(job, place, result=_counts(place))
                     return
                 try:
-                    place = self._restored(kind, job, user, unit, replace(place, line=first))
+                    its = [moved.row(row) for row in unit] if moved else unit
+                    place = self._restored(kind, job, user, its, replace(place, line=first))
                 except (LimitReached, Conflict) as error:
                     self.steps.end(
                         job, {**_counts(place), "line": first}, error=error.code, state="failed"
@@ -217,6 +221,12 @@ class ImportPages:
                     return
         self.steps.end(job, _counts(place))
         self._tidy(notice)
+
+    def _moved(self, row: Row, job: Job, source: str) -> Moved | None:
+        """Return what changes because the import is for another user than this row names."""
+        if row["kind"] != "user" or job.user in (None, row["user_id"]):
+            return None
+        return Moved.of(self._lines(source), was=row["user_id"], now=job.user or "")
 
     def _is_erased(self, job: Job, place: ImportPayload) -> bool:
         """Return whether the user that the import is for was erased since it was started. The job

@@ -83,7 +83,8 @@ def _service(
     environment: settings.ServiceSettings, models: Models, built: tuple[str, ...]
 ) -> Service:
     """Return the service. The use cases named in `built` are built at once."""
-    service = Service(_stores(environment), models, token_counter(), SystemClock())
+    stores, days = _stores(environment), environment.log_days
+    service = Service(stores, models, token_counter(), SystemClock(), log_days=days)
     for name in built:
         getattr(service, name)
     return service

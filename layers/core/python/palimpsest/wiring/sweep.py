@@ -29,7 +29,7 @@ from palimpsest.memory.removal.messages import RemoveFromSession
 from palimpsest.memory.removal.retention import SETTLING, RetainPages
 from palimpsest.memory.removal.sessions import ForgetSessionPages
 from palimpsest.memory.removal.sources import HideSources
-from palimpsest.memory.removal.taken_back import TakeBack, TakeBackRedacted
+from palimpsest.memory.removal.taken_back import TakeBack, TakeBackRedacted, TakeBackSummaries
 from palimpsest.memory.removal.users import ErasePages
 from palimpsest.models.ports import TokenCounter
 from palimpsest.offline.extractor import PatternExtractor, states
@@ -87,15 +87,10 @@ class SweepParts:
         remove = RemoveFromSession(
             self.sessions, self.pages, self.clock, forget, self.contents, self.exports
         )
-        take_back = TakeBack(self.pages, forget_named, self.exports)
+        summaries = TakeBackSummaries(self.sessions, self.jobs, self.clock)
+        take_back = TakeBack(self.jobs, self.pages, forget_named, summaries, self.exports)
         take_back_redacted = TakeBackRedacted(
-            self.sessions,
-            self.jobs,
-            self.pages,
-            self.clock,
-            forget_named,
-            self.contents,
-            self.exports,
+            self.jobs, self.pages, forget_named, summaries, self.contents, self.exports
         )
         forget_sessions = ForgetSessionPages(self.sessions, self.pages, self.clock)
         return {

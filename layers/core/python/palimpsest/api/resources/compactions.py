@@ -40,7 +40,11 @@ ShownCompaction = TypedDict(
         "from": int,
         "to": int,
         "summary": Annotated[
-            str | None, Field(description="null if the strategy drops messages without a summary")
+            str | None,
+            Field(
+                description="null if the strategy drops messages without a summary, or if all of "
+                "them are off the record"
+            ),
         ],
         "method": Annotated[
             str, Field(description="model, extractive, trim, delete, fifo or empty")

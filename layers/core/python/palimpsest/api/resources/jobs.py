@@ -350,5 +350,5 @@ def _job(service: Service, job: Job, report: ExtractionReport | None) -> ShownJo
     if job.kind == "export":
         answer["files"] = service.export.files(job)
     if job.kind in ("erase", "redact"):
-        answer["receipt"] = receipt_of(job)
+        answer["receipt"] = receipt_of(job, log_days=service.log_days)
     return answer

@@ -60,6 +60,7 @@ class Receipt(TypedDict):
         Expires, Field(description="Idempotency keys, with hashes and the ids of results")
     ]
     queues: Annotated[Expires, Field(description="Dead letters, which name jobs")]
+    streams: Annotated[Expires, Field(description="The tables' logs of changes")]
     exports: Annotated[
         Reached, Field(description="The user's exports, and exports of the whole tenant")
     ]
@@ -99,14 +100,15 @@ class RedactionReceipt(TypedDict):
     backups: Expires
 
 
-def receipt_of(job: Job) -> Receipt | RedactionReceipt:
+def receipt_of(job: Job, *, log_days: int) -> Receipt | RedactionReceipt:
     """Return the job's receipt so far. The states of backups and other copies that expire by
-    themselves have the time of their expiry.
+    themselves have the time of their expiry. Logs are kept for `log_days`.
     """
     from palimpsest.memory.removal.taken_back import redaction_receipt
     from palimpsest.memory.removal.users import receipt
 
-    stores = (receipt if job.kind == "erase" else redaction_receipt)(job)
+    is_erasure = job.kind == "erase"
+    stores = receipt(job, log_days=log_days) if is_erasure else redaction_receipt(job)
     for store in stores.values():
         if "until" in store:
             store["until"] = rfc3339_or_null(store["until"])

@@ -14,10 +14,11 @@ from palimpsest.clock import Clock, seconds, stamp
 from palimpsest.conversations.configuration import Strategy, Summarize, parsed
 from palimpsest.conversations.history import live, window
 from palimpsest.conversations.lifecycle import touched
-from palimpsest.conversations.message import Message, text_of
+from palimpsest.conversations.message import Message
 from palimpsest.conversations.overflow.eviction import Armed, decide, evict, fifo
 from palimpsest.conversations.ports import Near, Sessions
 from palimpsest.conversations.session import Commit, Head, Settings
+from palimpsest.conversations.spoken import spoken_text
 from palimpsest.errors import CommitLost, NotFound
 from palimpsest.jobs.attempts import retry_delay
 from palimpsest.jobs.events import JobNotice
@@ -180,9 +181,8 @@ class Prune:
             *(message for message in pinned if not head.is_withdrawn(message.seq)),
             *window(self.sessions, scope, head),
         )
-        question = topic or next(
-            (text_of(message.chat) for message in reversed(held) if message.role == "user"), ""
-        )
+        asked = (spoken_text(message) for message in reversed(held) if message.role == "user")
+        question = topic or next(filter(None, asked), "")
         compared = contested(head, held, budget=budget)
         similar = self._similar(scope, head, question, compared, until=until)
         now = self.clock.now()

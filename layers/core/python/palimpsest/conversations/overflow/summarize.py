@@ -17,6 +17,7 @@ from palimpsest.conversations.overflow.eviction import step
 from palimpsest.conversations.ports import Sessions, Summarizer, Summary, SummaryRequest
 from palimpsest.conversations.secrets import without_secrets
 from palimpsest.conversations.session import Commit, Compaction, Head
+from palimpsest.conversations.spoken import is_off_record, visible_text
 from palimpsest.conversations.weight import weigh
 from palimpsest.conversations.window.fit import SUMMARY_SHARE
 from palimpsest.conversations.window.render import SummaryAs, summary_messages
@@ -30,21 +31,24 @@ from palimpsest.privacy.secrets import masked
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, paid_by
 
+WITHOUT_MODEL = "extractive"
+
 
 @dataclass(frozen=True, slots=True)
 class _Fold:
     """The result of one step: the messages that were `read` and their summary. `through` is the
-    sequence number of the last of them.
+    sequence number of the last of them. `summary` is None if no summary may repeat any of them.
+    The earlier summary then stays as it is.
     """
 
     through: int
     read: tuple[Message, ...]
-    summary: Summary
+    summary: Summary | None
     summary_as: SummaryAs
 
     @property
     def messages(self) -> tuple[Chat, ...]:
-        return summary_messages(self.summary.text, self.summary_as)
+        return summary_messages(self.summary.text, self.summary_as) if self.summary else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +105,15 @@ class SummarizeOverflow:
         else:
             through = step(backlog, previous_tokens=head.summary_tokens, capacity=room)
         read = tuple(m for m in backlog if m.seq <= through and m.role not in UNSHOWN_ROLES)
-        user = scope.owner.user(head.user)
-        with counting(self.jobs, job), paid_by(user), self.keeps_calls(job, user):
-            summary = self.summarizer.summarize(
-                tuple(map(without_secrets, read)),
-                wanted,
-                previous=masked(previous.summary or "") or None if previous else None,
-            )
+        summary = None
+        if summarizable := tuple(filter(None, map(_for_summary, read))):
+            user = scope.owner.user(head.user)
+            with counting(self.jobs, job), paid_by(user), self.keeps_calls(job, user):
+                summary = self.summarizer.summarize(
+                    summarizable,
+                    wanted,
+                    previous=masked(previous.summary or "") or None if previous else None,
+                )
         return _Fold(through=through, read=read, summary=summary, summary_as=config.summary_as)
 
     def _limit(self, head: Head, config: Summarize) -> int:
@@ -123,7 +129,8 @@ class SummarizeOverflow:
         """
         scope = Scope(job.tenant).session(job.session)
         head = self.sessions.open(scope).head
-        used = priced(fold.summary.model, **asdict(fold.summary.usage))
+        summary = fold.summary
+        used = priced(summary.model, **asdict(summary.usage)) if summary else {}
         if head is None or head.job != job.id:
             self._overflows.discard(job)
             if used:
@@ -131,21 +138,26 @@ class SummarizeOverflow:
             return False
         left = [message for message in fold.read if message.seq >= head.window_start]
         tokens = sum(message.tokens for message in left)
-        weight = self._weight(fold.messages, head.encoding)
+        weight = self._weight(fold.messages, head.encoding) if summary else head.summary_tokens
         compaction = Compaction(
             first=head.window_start,
             last=fold.through,
-            method=fold.summary.method,
+            method=WITHOUT_MODEL,
             created_at=stamp(self.clock.now()),
             tokens_before=head.tokens,
             tokens_after=head.tokens - tokens - head.pin_tokens - head.summary_tokens + weight,
-            summary=fold.summary.text,
             summary_tokens=weight,
             previous=head.summary,
             newest=head.seq,
-            model=fold.summary.model,
-            prompt_hash=fold.summary.prompt_hash,
         )
+        if summary is not None:
+            compaction = replace(
+                compaction,
+                method=summary.method,
+                summary=summary.text,
+                model=summary.model,
+                prompt_hash=summary.prompt_hash,
+            )
         result = {"first": compaction.first, "last": compaction.last, "messages": len(fold.read)}
         done = replace(job, state="done", due_at=None, usage=used, result=result)
         after = folded(head, compaction, tokens=tokens, messages=len(left))
@@ -157,3 +169,17 @@ class SummarizeOverflow:
 
     def _weight(self, chats: Sequence[Chat], encoding: str) -> int:
         return sum(weigh(chat, partial(self.tokens.count, encoding=encoding)) for chat in chats)
+
+
+def _for_summary(message: Message) -> Message | None:
+    """Return the message as a summary may repeat it: without secrets, and without the words of
+    deleted memories. Return None if nothing else is left, or if it is off the record.
+    """
+    if is_off_record(message):
+        return None
+    if message.hidden:
+        text = visible_text(message)
+        if not text.strip() and not message.chat.get("tool_calls"):
+            return None
+        message = replace(message, chat={**message.chat, "content": text})
+    return without_secrets(message)

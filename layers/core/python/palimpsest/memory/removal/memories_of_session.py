@@ -1,5 +1,5 @@
-"""Removes the memories that were made only from a removed session, or from messages that are taken
-back.
+"""Removes the memories that were made only from a removed session, or from messages that are
+withdrawn or taken back.
 """
 
 from __future__ import annotations
@@ -24,6 +24,12 @@ PAGE = 100
 IN_PLACE = frozenset({"redact", "take_back"})
 """Kinds of jobs after which the messages still exist."""
 
+OF_MESSAGES = IN_PLACE | {"withdraw"}
+"""Kinds of jobs after which the session still exists."""
+
+UNSAID = frozenset({"take_back", "withdraw"})
+"""Kinds of jobs after which it is as if the messages had never been said."""
+
 
 @dataclass(frozen=True, slots=True)
 class ForgetMemoriesOfSession:
@@ -37,9 +43,9 @@ class ForgetMemoriesOfSession:
     states: States = states_nothing
 
     def __call__(self, job: Job) -> int:
-        """Remove the memories whose only source is the deleted session, or the redacted message, of
-        the job. Return how many there were. A memory with other sources stays, but loses this
-        source.
+        """Remove the memories whose only source is the deleted session of the job, or the messages
+        that the job withdraws, redacts or takes back. Return how many there were. A memory with
+        other sources stays, but loses this source.
 
         Safe to repeat, but then the count may be lower. Raises `Unavailable`.
         """
@@ -52,13 +58,13 @@ class ForgetMemoriesOfSession:
 
     def _overtake(self, scope: UserScope, job: Job) -> None:
         """Make a running extraction of the session lose its next commit, because it would store
-        more memories. After a redaction, the extraction then reads the messages again.
+        more memories. If the session stays, the extraction then reads its messages again.
         """
         if self._is_erased(scope, job):
             return
         progress = self.memories.progress(scope, job.session)
         moved = replace(
-            progress, through=max(progress.through, 0 if job.kind in IN_PLACE else job.last)
+            progress, through=max(progress.through, 0 if job.kind in OF_MESSAGES else job.last)
         )
         self.memories.commit(scope, MemoryCommit(epoch=job.epoch, progress=moved))
 
@@ -78,7 +84,7 @@ class ForgetMemoriesOfSession:
             page = self.memories.listed(scope, types=types, limit=PAGE, after=after)
             for record in page.records:
                 if _is_said_in(job, record) or (
-                    job.kind not in IN_PLACE and job.session in record.also
+                    job.kind not in OF_MESSAGES and job.session in record.also
                 ):
                     yield record.id
             after = page.after
@@ -165,9 +171,9 @@ class ForgetMemoriesOfSession:
                 [Removal(gone, pointer)], epoch=job.epoch, room=self.memories.room
             ):
                 self.memories.commit(scope, commit)
-            # Words off the record change nothing, so the value that they displaced is current again
+            # Such words change nothing, so the value that they displaced is current again
             # (docs/adr/0081).
-            if job.kind == "take_back" and pointer is not None and pointer.record == record.id:
+            if job.kind in UNSAID and pointer is not None and pointer.record == record.id:
                 self._restore(scope, job, topic)
             return True
         is_source = _is_said_in(job, record)
@@ -183,13 +189,13 @@ class ForgetMemoriesOfSession:
 
 
 def _is_said_in(job: Job, record: Record) -> bool:
-    """Return whether the record was said in the redacted message, or in the deleted session and not
-    in a later session with the same id. A record without message numbers is assigned to a session
-    by its time.
+    """Return whether the record was said in the messages of the job, or in the deleted session and
+    not in a later session with the same id. A record without message numbers is assigned to a
+    session by its time.
     """
     if record.source.session != job.session:
         return False
-    if job.kind in IN_PLACE:
+    if job.kind in OF_MESSAGES:
         return any(job.first <= seq <= job.last for seq in record.source.seqs)
     if record.source.seqs:
         return max(record.source.seqs) <= job.last

@@ -28,8 +28,9 @@ class RemoveFromSession:
     exports: RemovesExports = no_exports
 
     def __call__(self, notice: JobNotice) -> None:
-        """Do a removal job. A later session with the same id is not changed, because its sequence
-        numbers are above the job's range.
+        """Do a removal job. Memories that were made only from withdrawn messages are removed too. A
+        later session with the same id is not changed, because its sequence numbers are above the
+        job's range.
 
         Safe to repeat, but then the count may be lower. Raises `Unavailable`.
         """
@@ -37,12 +38,16 @@ class RemoveFromSession:
         if job is None:
             return
         scope = Scope(job.tenant).session(job.session)
-        result = {"forgotten": self.forget(job)} if job.payload_as(RemovalPayload).forgets else {}
+        is_withdrawn = job.kind == "withdraw"
+        # Release 0.1.0 kept the memories of withdrawn messages, and would take `forgets` in the
+        # payload of such a job for the whole session.
+        forgets = is_withdrawn or job.payload_as(RemovalPayload).forgets
+        result = {"forgotten": self.forget(job)} if forgets else {}
         result["removed"] = self.sessions.remove(
             scope, first=job.first, last=job.last, whole=job.kind == "delete"
         )
         self.contents.remove(scope, first=job.first, last=job.last)
-        if job.kind == "withdraw":
+        if is_withdrawn:
             until_committed(
                 lambda: self._forget_range(scope, (job.first, job.last)), clock=self.clock
             )

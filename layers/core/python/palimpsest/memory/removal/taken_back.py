@@ -11,7 +11,9 @@ from typing import Any
 
 from palimpsest.clock import Clock
 from palimpsest.conversations.contents import Contents
+from palimpsest.conversations.lifecycle import without_overflow
 from palimpsest.conversations.overflow.arm import Arm
+from palimpsest.conversations.overflow.reopen import reopened
 from palimpsest.conversations.payloads import RemovalPayload
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit
@@ -48,45 +50,58 @@ def redaction_receipt(job: Job) -> dict[str, dict[str, Any]]:
 
 
 @dataclass(frozen=True, slots=True)
-class TakeBackRedacted:
-    """Does the job of a redaction. `forget` lets the job name each memory that it removes."""
+class TakeBackSummaries:
+    """Removes the summaries that may repeat what the messages of a job said before."""
 
     sessions: Sessions
     jobs: Jobs
-    steps: UserSteps
     clock: Clock
-    forget: ForgetMemoriesOfSession
-    contents: Contents
-    exports: RemovesExports = no_exports
 
-    def __call__(self, notice: JobNotice) -> None:
-        """Do the job of a redaction. The worker that updates the search index ends the job. Safe to
-        repeat, but then the counts of summaries and exports may be lower. Raises `Unavailable`.
+    def reopen(self, job: Job) -> bool:
+        """If the window's summary covers a message of the job, let the summary before it replace
+        it. The messages after that earlier summary return to the window. A pending overflow is
+        dropped, because it may have read the messages before they changed. Return whether the
+        overflow may have to start again. Raises `Unavailable`.
         """
-        job = self.steps.take_up(notice)
-        if job is None:
-            return
-        scope = Scope(job.tenant).session(job.session)
-        self.contents.remove(scope, first=job.first, last=job.last)
-        self.forget(job)
-        summaries = until_committed(lambda: self._void(scope, job), clock=self.clock)
-        with suppress(NotFound):  # deleted meanwhile
-            Arm(self.sessions, self.clock)(scope, at_once=True)
-        exports = 0 if job.user is None else self.exports(scope.owner.user(job.user))
-        done = self.jobs.get(Scope(job.tenant), job.id) or job
-        self.steps.end_with_index(
-            done, {"memories": len(done.stored), "summaries": summaries, "exports": exports}
-        )
+        return until_committed(lambda: self._reopen(job), clock=self.clock)
 
-    def _void(self, scope: SessionScope, job: Job) -> int:
+    def remove(self, job: Job) -> int:
+        """Remove the text of all summaries that cover a message of the job and that the window no
+        longer has. Return how many there were. Safe to repeat, but then the count may be lower.
+        Raises `Unavailable`.
+        """
+        return until_committed(lambda: self._void(job), clock=self.clock)
+
+    def arm(self, job: Job) -> None:
+        """Start the overflow of the job's session if it is due. Raises `Unavailable`."""
+        with suppress(NotFound):  # deleted meanwhile
+            Arm(self.sessions, self.clock)(_session(job), at_once=True)
+
+    def _reopen(self, job: Job) -> bool:
+        scope = _session(job)
+        head = self.sessions.open(scope).head
+        if head is None or head.status == "deleted" or job.first <= head.base:
+            return False
+        first = max(job.first, head.cleared + 1)
+        after = reopened(self.sessions, scope, head, seq=first) if first <= job.last else head
+        if after is head and head.job is None:
+            return False
+        after = replace(
+            without_overflow(after), version=head.version + 1, redactions=head.redactions + 1
+        )
+        self.sessions.commit(scope, Commit(before=head, after=after))
+        return True
+
+    def _void(self, job: Job) -> int:
         """Remove the text of every summary that may hold the old text, and return how many there
         were. A compaction that followed such a summary then follows the summary before it. Raises
         `CommitLost`.
 
-        Summaries on which the window's present summary rests need no check, because the redaction
-        has already removed an affected summary from the window. Each commit is lost if another
-        summary is stored before it.
+        Summaries on which the window's present summary rests need no check, because an affected
+        summary has already left the window. Each commit is lost if another summary is stored before
+        it.
         """
+        scope = _session(job)
         head = self.sessions.open(scope).head
         if head is None or job.first <= head.base:
             return 0
@@ -124,27 +139,67 @@ class TakeBackRedacted:
         return numbers, number
 
 
+def _session(job: Job) -> SessionScope:
+    return Scope(job.tenant).session(job.session)
+
+
+@dataclass(frozen=True, slots=True)
+class TakeBackRedacted:
+    """Does the job of a redaction. `forget` lets the job name each memory that it removes."""
+
+    jobs: Jobs
+    steps: UserSteps
+    forget: ForgetMemoriesOfSession
+    summaries: TakeBackSummaries
+    contents: Contents
+    exports: RemovesExports = no_exports
+
+    def __call__(self, notice: JobNotice) -> None:
+        """Do the job of a redaction. The worker that updates the search index ends the job. Safe to
+        repeat, but then the counts of summaries and exports may be lower. Raises `Unavailable`.
+        """
+        job = self.steps.take_up(notice)
+        if job is None:
+            return
+        self.contents.remove(_session(job), first=job.first, last=job.last)
+        self.forget(job)
+        # The redaction itself has reopened the window.
+        summaries = self.summaries.remove(job)
+        self.summaries.arm(job)
+        exports = 0 if job.user is None else self.exports(Scope(job.tenant).user(job.user))
+        done = self.jobs.get(Scope(job.tenant), job.id) or job
+        self.steps.end_with_index(
+            done, {"memories": len(done.stored), "summaries": summaries, "exports": exports}
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class TakeBack:
     """Removes the memories and summaries that were made from messages whose marks have changed.
     Such a message was put off the record, or words in it were hidden.
     """
 
+    jobs: Jobs
     steps: UserSteps
     forget: ForgetMemoriesOfSession
+    summaries: TakeBackSummaries
     exports: RemovesExports = no_exports
 
     def __call__(self, notice: JobNotice) -> None:
-        """Do the job. The worker that updates the search index ends it. Safe to repeat. Raises
-        `Unavailable`.
+        """Do the job. The worker that updates the search index ends it. Safe to repeat, but then
+        the count of summaries may be lower. Raises `Unavailable`.
         """
         job = self.steps.take_up(notice)
         if job is None:
             return
         if job.payload_as(RemovalPayload).forgets:
             self.forget(job)
-        owner = Scope(job.tenant).user(job.user or "")
-        exports = 0 if job.user is None else self.exports(owner)
-        jobs = self.forget.jobs
-        done = (jobs.get(Scope(job.tenant), job.id) if jobs else None) or job
-        self.steps.end_with_index(done, {"memories": len(done.stored), "exports": exports})
+        has_moved = self.summaries.reopen(job)
+        summaries = self.summaries.remove(job)
+        if has_moved:
+            self.summaries.arm(job)
+        exports = 0 if job.user is None else self.exports(Scope(job.tenant).user(job.user))
+        done = self.jobs.get(Scope(job.tenant), job.id) or job
+        self.steps.end_with_index(
+            done, {"memories": len(done.stored), "summaries": summaries, "exports": exports}
+        )

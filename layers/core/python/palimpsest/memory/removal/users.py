@@ -26,7 +26,6 @@ from palimpsest.usage import Usages
 
 DAY = 24 * 3600
 QUEUE_DAYS = 14  # for how long dead letters are kept
-LOG_DAYS = 90  # the longest of all stages
 BACKUP_DAYS = 35
 """How many days back a table can be restored (DynamoDB's point-in-time recovery). Backups hold no
 older data.
@@ -42,9 +41,9 @@ _NEXT: dict[EraseStage, EraseStage] = {
 }
 
 
-def receipt(job: Job) -> dict[str, dict[str, Any]]:
+def receipt(job: Job, *, log_days: int) -> dict[str, dict[str, Any]]:
     """Return, for each store, whether the user's data is removed from it, and how much was removed.
-    `until` is in epoch seconds.
+    `until` is in epoch seconds. Logs are kept for `log_days`.
 
     The search index comes last. Until it is done, it may hold documents of the user, but no answer
     contains data that the tables lack. Jobs hold only ids and counts.
@@ -64,7 +63,8 @@ def receipt(job: Job) -> dict[str, dict[str, Any]]:
         "tombstones": _expires(job, RETENTION_SECONDS + DAY),
         "keys": _expires(job, KEY_SECONDS),
         "queues": _expires(job, QUEUE_DAYS * DAY),
-        "logs": _expires(job, LOG_DAYS * DAY),
+        "streams": _expires(job, DAY),
+        "logs": _expires(job, log_days * DAY),
         "backups": _expires(job, BACKUP_DAYS * DAY),
         "epoch": {"state": "stays"},
     }

@@ -145,8 +145,10 @@ def remove_messages(
     """Empty the window, or withdraw messages.
 
     Without `from`, the window is emptied and the history stays. With `from`, all messages from that
-    sequence number on are withdrawn at once from window, summaries and history, and a job deletes
-    them. A session without messages stays as it is.
+    sequence number on are withdrawn at once from window, summaries and history. A job deletes them,
+    and the memories that were made from them alone; a value that such a memory replaced is current
+    again. The same messages may be appended again, and are then new. A session without messages
+    stays as it is.
     """
     scope = call.session(session_id)
     if first is None:
