@@ -201,8 +201,8 @@ class Hunt:
     def summary(self, session: str) -> str:
         """The summary with which the session's window begins."""
         sessions = self.service.stores.sessions
-        found = sessions.compaction(TENANT.session(session), self.head(session).summary)
-        return (found.summary if found else None) or ""
+        made = sessions.compaction(TENANT.session(session), self.head(session).summary)
+        return (made.summary if made else None) or ""
 
     def kept_calls(self) -> str:
         """Everything that is kept of calls of the model."""

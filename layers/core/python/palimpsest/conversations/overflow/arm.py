@@ -181,8 +181,8 @@ class Prune:
             *(message for message in pinned if not head.is_withdrawn(message.seq)),
             *window(self.sessions, scope, head),
         )
-        asked = (spoken_text(message) for message in reversed(held) if message.role == "user")
-        question = topic or next(filter(None, asked), "")
+        questions = (spoken_text(message) for message in reversed(held) if message.role == "user")
+        question = topic or next(filter(None, questions), "")
         compared = contested(head, held, budget=budget)
         similar = self._similar(scope, head, question, compared, until=until)
         now = self.clock.now()
