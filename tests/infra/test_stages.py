@@ -18,6 +18,7 @@ VARIES_WITH_DATA = {
     "ScalingConfig",
     "REFUSALS_ANSWERED",  # sizes
     "RetentionInDays",
+    "LOG_DAYS",
     "DeletionPolicy",
     "UpdateReplacePolicy",
     "DeletionProtectionEnabled",  # retention, protection

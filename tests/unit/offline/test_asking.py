@@ -1,8 +1,8 @@
 """Statements beside questions and requests that lack their marks, as in chats."""
 
 import pytest
-from palimpsest.offline.asking import only_asks, without_asking
-from palimpsest.offline.clauses import as_oneself, with_subject
+from palimpsest.offline.asking import asks_for_confirmation, only_asks, without_asking
+from palimpsest.offline.clauses import as_oneself, own_clauses, with_subject
 
 STATED = {
     "wife's a nurse, any gift ideas": "wife's a nurse",
@@ -116,3 +116,23 @@ def test_the_reason_of_a_question_is_a_statement(sentence: str, stated: str | No
 )
 def test_a_left_out_subject_has_the_verb_that_goes_with_it(sentence: str, whole: str) -> None:
     assert with_subject(sentence) == whole
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "I live in Kiel, right?",
+        "My flight is at 9, isn't it?",
+        "Ich wohne in Kiel, oder?",
+        "J'habite à Lyon, non ?",
+        "Vivo en Soria, ¿verdad?",
+    ],
+)
+def test_who_asks_whether_it_is_right_states_nothing(sentence: str) -> None:
+    assert asks_for_confirmation(sentence)
+    assert not own_clauses(sentence)
+
+
+@pytest.mark.parametrize("sentence", ["I'm vegan, ok?", "I live in Bonn now, you know?"])
+def test_a_tag_that_only_asserts_asks_nothing(sentence: str) -> None:
+    assert not asks_for_confirmation(sentence)

@@ -34,6 +34,7 @@ _PATTERNS = {
     "own": r"(?<!\w)(?:{own})",
     "own_thing": r"\b(?:{possessives})\b",
     "reason": r"^\W*(?:{reasons_first}) (?={own})",
+    "asserts": r"^\W*(?:{asserting_tags})\W*$",
     "things": r"\b(?:{things_asked_for})\b",
 }
 FEWEST_WORDS = 2  # of what is left of a sentence
@@ -56,6 +57,12 @@ def only_asks(sentence: str) -> bool:
     return all(_asks_without_mark(clause) or _asks(clause) for clause in clauses)
 
 
+def asks_for_confirmation(sentence: str) -> bool:
+    """Return whether the sentence asks whether it is right: "I live in Kiel, don't I?"."""
+    clauses = [sentence[start:end] for start, end in _clauses(sentence)]
+    return len(clauses) > 1 and any(map(_asks_for_confirmation, clauses))
+
+
 def without_asking(sentence: str) -> str:
     """Return the sentence without the questions and requests before and after its statements.
     "wife's a nurse, any gift ideas" becomes "wife's a nurse".
@@ -69,7 +76,7 @@ def without_asking(sentence: str) -> str:
     if len(clauses) == 1:  # the question of a reason may have been left out before
         is_alone = len(_pattern("own").findall(sentence)) == 1
         return _without_reason(sentence) if is_alone else sentence
-    if any(map(_asks_for_confirmation, clauses)):
+    if asks_for_confirmation(sentence):
         return sentence
     first, last = 0, len(clauses)
     while last and _asks(clauses[last - 1]):
@@ -129,7 +136,8 @@ def _asks_for_confirmation(clause: str) -> bool:
         return True
     if not is_question(clause) or clause.count(" ") >= WORDS_OF_A_TAG:
         return False
-    return not (_asks_without_mark(clause) or _pattern("things").search(clause))
+    is_something_else = _asks_without_mark(clause) or _pattern("things").search(clause)
+    return not (is_something_else or _pattern("asserts").match(clause))
 
 
 def _clauses(sentence: str) -> Iterator[tuple[int, int]]:

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Final
 
 from palimpsest.memory.meaning.reading import after
+from palimpsest.offline.asking import asks_for_confirmation
 from palimpsest.offline.implied import implies_the_user
 from palimpsest.text.analyser import function_words, words
 from palimpsest.text.salience import is_own
@@ -331,8 +332,11 @@ LEAST_WORDS = 3
 def own_clauses(sentence: str) -> Sequence[str]:
     """Return the clauses of a sentence, divided at its marks, in which people speak of themselves
     from the beginning: "I'm single" in "I never said that, I'm single.". Questions are left out,
-    and so are the words after a colon, which may be those of others.
+    and so are the words after a colon, which may be those of others. A sentence that asks whether
+    it is right has none.
     """
+    if asks_for_confirmation(sentence):
+        return ()
     before_colon = _COLON.split(sentence, maxsplit=1)[0]
     clauses = [clause.strip(" :") for clause in _pattern("breaks").split(before_colon)]
     first_words = 1 if "?" in sentence else FIRST_WORDS
