@@ -6,8 +6,8 @@ from __future__ import annotations
 
 # ruff: noqa: RUF001 - several kinds of dashes
 import re
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Sequence
+from functools import cache, lru_cache
 from typing import Final
 
 from palimpsest.memory.meaning.reading import after
@@ -51,12 +51,14 @@ def _asks_without_mark(clause: str) -> bool:
     return _pattern("question").match(clause) is not None
 
 
+@lru_cache(maxsize=64)
 def only_asks(sentence: str) -> bool:
     """Return whether each clause of the sentence is a question or a request."""
     clauses = [sentence[start:end] for start, end in _clauses(sentence)]
     return all(_asks_without_mark(clause) or _asks(clause) for clause in clauses)
 
 
+@lru_cache(maxsize=64)
 def asks_for_confirmation(sentence: str) -> bool:
     """Return whether the sentence asks whether it is right: "I live in Kiel, don't I?"."""
     clauses = [sentence[start:end] for start, end in _clauses(sentence)]
@@ -71,7 +73,7 @@ def without_asking(sentence: str) -> str:
     Kiel, is that right"), or if the request before the statements may be about a text: "write to
     Tom, I'm sick".
     """
-    places = list(_clauses(sentence))
+    places = _clauses(sentence)
     clauses = [sentence[start:end] for start, end in places]
     if len(clauses) == 1:  # the question of a reason may have been left out before
         is_alone = len(_pattern("own").findall(sentence)) == 1
@@ -140,12 +142,14 @@ def _asks_for_confirmation(clause: str) -> bool:
     return not (is_something_else or _pattern("asserts").match(clause))
 
 
-def _clauses(sentence: str) -> Iterator[tuple[int, int]]:
-    """Yield where each clause of the sentence starts and ends."""
-    start = 0
+@lru_cache(maxsize=64)  # several questions are asked about the same sentence
+def _clauses(sentence: str) -> Sequence[tuple[int, int]]:
+    """Return where each clause of the sentence starts and ends."""
+    places, start = [], 0
     for joint in _pattern("joints").finditer(sentence):
         if joint.start() > start:
-            yield start, joint.start()
+            places.append((start, joint.start()))
         start = joint.end()
     if start < len(sentence):
-        yield start, len(sentence)
+        places.append((start, len(sentence)))
+    return places
