@@ -39,6 +39,8 @@ UNCHANGED = [
     "kannst du dir merken: ich hab mich bei Kessler beworben, das Gespräch ist am 9. März.",
     "Was ich mag, ist Tee",
     "como soy vegana, nada de queso",
+    "Question 5 about remote work: what does the handbook say, and where does it say so?",
+    "The report has 12 pages, can you shorten it?",
 ]
 
 

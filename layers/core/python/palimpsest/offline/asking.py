@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 from typing import Final
 
 from palimpsest.memory.meaning.reading import after
+from palimpsest.offline.implied import implies_the_user
 from palimpsest.offline.people import people_named
 from palimpsest.text.salience import is_own
 from palimpsest.text.sentences import is_question
@@ -71,15 +72,27 @@ def without_asking(sentence: str) -> str:
 
     The sentence is returned unchanged if it only asks, if it asks whether it is right ("I live in
     Kiel, is that right"), or if the request before the statements may be about a text: "write to
-    Tom, I'm sick".
+    Tom, I'm sick". A sentence with a question mark is also returned unchanged if its other clauses
+    are not about the speaker, because they may belong to the question.
     """
     places = _clauses(sentence)
-    clauses = [sentence[start:end] for start, end in places]
-    if len(clauses) == 1:  # the question of a reason may have been left out before
+    if len(places) == 1:  # the question of a reason may have been left out before
         is_alone = len(_pattern("own").findall(sentence)) == 1
         return _without_reason(sentence) if is_alone else sentence
-    if asks_for_confirmation(sentence):
+    stated = range(0) if asks_for_confirmation(sentence) else _stated(sentence, places)
+    if not 0 < len(stated) < len(places):
         return sentence
+    rest = sentence[places[stated[0]][0] : places[stated[-1]][1]].rstrip(" ,;:-–—(")
+    if len(stated) == 1:
+        rest = _without_reason(rest)
+    if is_question(sentence) and not (is_own(rest) or implies_the_user(rest)):
+        return sentence
+    return rest if rest.count(" ") + 1 >= FEWEST_WORDS else sentence
+
+
+def _stated(sentence: str, places: Sequence[tuple[int, int]]) -> range:
+    """Return the numbers of the clauses between the questions and requests at both ends."""
+    clauses = [sentence[start:end] for start, end in places]
     first, last = 0, len(clauses)
     while last and _asks(clauses[last - 1]):
         last -= 1
@@ -87,12 +100,7 @@ def without_asking(sentence: str) -> str:
         first += 1
     if first and (first == last or _pattern("goes_on").match(clauses[first])):
         first = 0
-    if not last or last - first == len(clauses):
-        return sentence
-    rest = sentence[places[first][0] : places[last - 1][1]].rstrip(" ,;:-–—(")
-    if last - first == 1:
-        rest = _without_reason(rest)
-    return rest if rest.count(" ") + 1 >= FEWEST_WORDS else sentence
+    return range(first, last)
 
 
 def _without_reason(clause: str) -> str:
@@ -104,15 +112,16 @@ def _without_reason(clause: str) -> str:
 
 def _asks(clause: str) -> bool:
     """Return whether a clause after the statements only asks. It does not if it names one of the
-    user's people, or introduces what follows its colon.
+    user's people. After a colon, only the words behind it count.
     """
-    if ":" in clause or people_named(clause) or _is_relative(clause):
+    asking = clause.rpartition(":")[2]
+    if people_named(clause) or _is_relative(asking):
         return False
     return (
-        is_question(clause)
-        or _asks_without_mark(clause)
-        or _pattern("request").match(clause) is not None
-        or (_pattern("please").search(clause) is not None and not is_own(clause))
+        is_question(asking)
+        or _asks_without_mark(asking)
+        or _pattern("request").match(asking) is not None
+        or (_pattern("please").search(asking) is not None and not is_own(clause))
     )
 
 
