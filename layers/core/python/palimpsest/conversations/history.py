@@ -14,6 +14,7 @@ from palimpsest.clock import Clock, seconds, stamp
 from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.lifecycle import emptied, job_on, touched, withdrawn
 from palimpsest.conversations.message import Message
+from palimpsest.conversations.overflow.reopen import beginning_before
 from palimpsest.conversations.payloads import RemovalPayload
 from palimpsest.conversations.ports import HeadMoved, Opened, Sessions
 from palimpsest.conversations.session import Commit, Compaction, Head, Settings
@@ -287,13 +288,8 @@ class History:
         if not before.base < first <= before.seq or before.is_withdrawn(first):
             raise no_message("from")
         # The newest turn is always in the window, so no summary may cover it.
-        summary = self._summary_before(
-            scope, before, seq=self._current(scope, before, last=first - 1)
-        )
-        # Messages from before the window was emptied must not come back as a summary.
-        if summary is not None and summary.last < before.cleared:
-            summary = None
-        start = max(summary.last if summary else before.base, before.cleared) + 1
+        current = self._current(scope, before, last=first - 1)
+        summary, start = beginning_before(self.sessions, scope, before, seq=current)
         rest = tuple(self._shown(scope, before, first=start, last=first - 1))
         left = self._shown(
             scope, before, first=before.base + 1, last=first - 1, newest_first=True, page=1
@@ -344,10 +340,3 @@ class History:
             if message.role == "user":
                 return message.seq
         return newest
-
-    def _summary_before(self, scope: SessionScope, head: Head, *, seq: int) -> Compaction | None:
-        """Return the newest compaction that ends before message `seq`; None if there is none."""
-        compactions = self.sessions.compactions(
-            scope, first=head.base + 1, last=seq - 1, newest_first=True, limit=1
-        )
-        return compactions[0] if compactions else None

@@ -7,7 +7,7 @@ from __future__ import annotations
 # ruff: noqa: RUF001 - several kinds of dashes
 import re
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Final
 
 from palimpsest.memory.meaning.reading import after
@@ -15,7 +15,7 @@ from palimpsest.offline.implied import implies_the_user
 from palimpsest.offline.people import people_named
 from palimpsest.text.salience import is_own
 from palimpsest.text.sentences import is_question
-from palimpsest.text.word_files import filled
+from palimpsest.text.word_files import compiled
 
 PACKAGE: Final = "palimpsest.offline"
 _OPENING = (
@@ -42,9 +42,8 @@ FEWEST_WORDS = 2  # of what is left of a sentence
 WORDS_OF_A_TAG = 3  # at most: "isn't it?"
 
 
-@cache
 def _pattern(name: str) -> re.Pattern[str]:
-    return re.compile(filled(PACKAGE, _PATTERNS[name]), re.IGNORECASE)
+    return compiled(PACKAGE, _PATTERNS[name])
 
 
 def _asks_without_mark(clause: str) -> bool:

@@ -18,7 +18,7 @@ from palimpsest.text.analyser import function_words, words
 from palimpsest.text.salience import is_own
 from palimpsest.text.sentences import asks, is_terminated
 from palimpsest.text.triggers import lowered, word_set
-from palimpsest.text.word_files import filled
+from palimpsest.text.word_files import compiled, filled
 
 PACKAGE: Final = "palimpsest.offline"
 _PATTERNS = {
@@ -68,8 +68,9 @@ _JEST = re.compile(r"\b(?:just|only|I['’]m|am) (?:kidding|joking)\b", re.IGNOR
 
 @cache
 def _pattern(name: str) -> re.Pattern[str]:
-    flags = 0 if name in _LOWER else re.IGNORECASE
-    return re.compile(filled(PACKAGE, _PATTERNS[name]), flags)
+    if name in _LOWER:
+        return re.compile(filled(PACKAGE, _PATTERNS[name]))
+    return compiled(PACKAGE, _PATTERNS[name])
 
 
 @cache

@@ -168,7 +168,9 @@ class _MessageReader:
 
     def _statements(self, sentence: str, rest: str) -> Iterator[Finding]:
         """Yield what the rest of a sentence states, after a correction at its beginning."""
-        text = with_names(_plainly(_with_subject(put_right(rest))), self.before)
+        text = with_names(
+            _plainly(with_subject(without_introduction(put_right(rest)))), self.before
+        )
         self.before.append(text or sentence)
         statements = self.stated(text, self.day) if text else ()
         if not statements:
@@ -201,10 +203,6 @@ def _stating(sentence: str) -> str:
     """
     rest = without_asking(sentence)
     return sentence if rest != sentence and changes_a_value(sentence) else rest
-
-
-def _with_subject(sentence: str) -> str:
-    return with_subject(without_introduction(sentence))
 
 
 def _contrasted(

@@ -5,11 +5,9 @@ nurse", "coffee gives me headaches", "vegan btw".
 from __future__ import annotations
 
 # ruff: noqa: RUF001 - two kinds of apostrophes
-import re
-from functools import cache
 from typing import Final
 
-from palimpsest.text.word_files import filled
+from palimpsest.text.word_files import compiled
 
 PACKAGE: Final = "palimpsest.offline"
 _AT_THE_BEGINNING = (
@@ -23,18 +21,9 @@ _AT_THE_BEGINNING = (
 _ANYWHERE = r"\b(?:{effects_on_me})|, (?:{bodily_conditions})(?=\W*$|,? (?:{after_a_condition})\b)"
 
 
-@cache
-def _at_the_beginning() -> re.Pattern[str]:
-    return re.compile(filled(PACKAGE, _AT_THE_BEGINNING), re.IGNORECASE)
-
-
-@cache
-def _anywhere() -> re.Pattern[str]:
-    return re.compile(filled(PACKAGE, _ANYWHERE), re.IGNORECASE)
-
-
 def implies_the_user(sentence: str) -> bool:
     """Return whether the sentence is about the speaker's own people, home, body or habits, which
     its words show though none is in the first person.
     """
-    return bool(_at_the_beginning().match(sentence) or _anywhere().search(sentence))
+    begins = compiled(PACKAGE, _AT_THE_BEGINNING).match(sentence)
+    return bool(begins or compiled(PACKAGE, _ANYWHERE).search(sentence))

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from functools import cache
 from typing import Final
 
-from palimpsest.text.word_files import filled
+from palimpsest.text.word_files import compiled
 
 PACKAGE: Final = "palimpsest.offline"
 _PERSON = (
@@ -21,20 +20,6 @@ _PERSON = (
 )
 
 
-@cache
-def _person() -> re.Pattern[str]:
-    """Return a pattern that matches relatives, friends, animals and names."""
-    return re.compile(filled(PACKAGE, _PERSON), re.IGNORECASE)
-
-
-@cache
-def relation() -> re.Pattern[str]:
-    """Return a pattern that matches the person or animal that a statement is about, if that is not
-    the user.
-    """
-    return re.compile(filled(PACKAGE, "{relations}"), re.IGNORECASE)
-
-
 _NAMED = (
     r"\b(?:{possessives}) (?:[\w-]+ )?(?:{women}|{men}|{anyone})"
     r"(?:,? (?:is |ist |est |es )?(?:called|named|name is|heißt|s['’]appelle|se llama)"
@@ -42,16 +27,11 @@ _NAMED = (
 )
 
 
-@cache
-def _named_person() -> re.Pattern[str]:
-    return re.compile(filled(PACKAGE, _NAMED), re.IGNORECASE)
-
-
 def people_named(sentence: str) -> frozenset[str]:
     """Return the names of the user's relatives, friends and animals that the sentence gives: "Tom"
     in "My son Tom is six.".
     """
-    return frozenset(match["name"] for match in _named_person().finditer(sentence))
+    return frozenset(match["name"] for match in compiled(PACKAGE, _NAMED).finditer(sentence))
 
 
 _FIRST_WORD = re.compile(r"^\W*([^\W\d_][\w-]*\w)(?:['’]s)?(?= )")
@@ -75,7 +55,7 @@ def subject_of(text: str) -> str:
     """Return the relative or animal that a statement is about, or "user". "My wife and I live in
     Kiel" is about the user, too.
     """
-    about = relation().match(text)
+    about = compiled(PACKAGE, "{relations}").match(text)
     if about is None or _ALSO_OWN.search(text, about.end()):
         return "user"
     named = next(group for group in about.groups() if group).casefold()
@@ -107,12 +87,9 @@ def with_names(sentence: str, before: Sequence[str]) -> str | None:
     if match is None:
         return sentence
     pronoun = next(name for name in ("she", "he", "they") if match[name])
-    who = next(
-        filter(
-            None, (_last_named(earlier, pronoun) for earlier in before[: -MOST_LOOKED_AT - 1 : -1])
-        ),
-        None,
-    )
+    latest_first = before[: -MOST_LOOKED_AT - 1 : -1]
+    named = (_last_named(earlier, pronoun) for earlier in latest_first)
+    who = next(filter(None, named), None)
     if who is None:
         is_clear = match[pronoun].casefold() == YOU or _WITH_ME.match(sentence)
         return sentence if is_clear else None
@@ -125,7 +102,7 @@ def with_names(sentence: str, before: Sequence[str]) -> str | None:
 def _last_named(sentence: str, pronoun: str) -> str | None:
     """Return the last person in the sentence that the pronoun fits."""
     named = None
-    for person in _person().finditer(sentence):
+    for person in compiled(PACKAGE, _PERSON).finditer(sentence):
         is_known = any(person[pronouns] for pronouns in ("she", "he", "they"))
         if person[pronoun] or (not is_known and pronoun != "they"):
             named = person["name"] or person[0]

@@ -60,6 +60,12 @@ def filled(package: str, pattern: str) -> str:
     return pattern
 
 
+@cache
+def compiled(package: str, pattern: str) -> re.Pattern[str]:
+    """Return the filled pattern, which ignores case."""
+    return re.compile(filled(package, pattern), re.IGNORECASE)
+
+
 def filled_words(package: str, words: list[str]) -> list[str]:
     """Return the words in lower case. The name of a list is replaced by the list's words."""
     return [word.lower() for entry in words for word in filled(package, entry).split("|")]

@@ -412,8 +412,8 @@ def fields_of(text: str) -> frozenset[str]:
     """
     known, fields = _names_by_word("fields"), set[str]()
     for word in _FIRST.findall(text):
-        plain = folded(word)
-        fields |= known.get(plain) or known.get(_key(word.lower()).rstrip("s"), frozenset())
+        key = _key(word.lower())
+        fields |= known.get(key) or known.get(key.rstrip("s"), frozenset())
     return frozenset(fields)
 
 

@@ -166,11 +166,7 @@ class TakeBackRedacted:
         # The redaction itself has reopened the window.
         summaries = self.summaries.remove(job)
         self.summaries.arm(job)
-        exports = 0 if job.user is None else self.exports(Scope(job.tenant).user(job.user))
-        done = self.jobs.get(Scope(job.tenant), job.id) or job
-        self.steps.end_with_index(
-            done, {"memories": len(done.stored), "summaries": summaries, "exports": exports}
-        )
+        _end(self, job, summaries=summaries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,8 +194,13 @@ class TakeBack:
         summaries = self.summaries.remove(job)
         if has_moved:
             self.summaries.arm(job)
-        exports = 0 if job.user is None else self.exports(Scope(job.tenant).user(job.user))
-        done = self.jobs.get(Scope(job.tenant), job.id) or job
-        self.steps.end_with_index(
-            done, {"memories": len(done.stored), "summaries": summaries, "exports": exports}
-        )
+        _end(self, job, summaries=summaries)
+
+
+def _end(of: TakeBackRedacted | TakeBack, job: Job, *, summaries: int) -> None:
+    """Remove the user's exports, and let the worker that updates the search index end the job."""
+    exports = 0 if job.user is None else of.exports(Scope(job.tenant).user(job.user))
+    done = of.jobs.get(Scope(job.tenant), job.id) or job
+    of.steps.end_with_index(
+        done, {"memories": len(done.stored), "summaries": summaries, "exports": exports}
+    )
