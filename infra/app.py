@@ -58,9 +58,9 @@ def application(outdir: Path, **context: str | bool) -> "App":
     app = App(outdir=str(outdir), context={**feature_flags(), **METADATA, **context})
     find = app.node.try_get_context
     for name in chosen_stages(find("stage")):
-        given = Given(find)
-        stage, chosen = stage_named(name, given), choices(given)
-        Palimpsest(app, stage=stage, choices=chosen, flags=given.flags(name))
+        context_of_stage = Given(find)
+        stage, deployers = stage_named(name, context_of_stage), choices(context_of_stage)
+        Palimpsest(app, stage=stage, choices=deployers, flags=context_of_stage.flags(name))
     Validations.of(app).add_plugins(AwsSolutionsChecks(app))
     return app
 

@@ -86,12 +86,12 @@ def _value(shape: Any, text: str) -> Any:
 
 def _structure(shape: Any, text: str) -> dict[str, Any]:
     """Return a structure that is written as `Key=service,Values=one,two`."""
-    found: dict[str, list[str]] = {}
+    fields: dict[str, list[str]] = {}
     for part in text.split(","):
         name, is_named, value = part.partition("=")
         if is_named:
-            found[name] = [value]
-        elif found:
-            found[list(found)[-1]].append(part)
+            fields[name] = [value]
+        elif fields:
+            fields[list(fields)[-1]].append(part)
     lists = {name for name, member in shape.members.items() if member.type_name == "list"}
-    return {name: values if name in lists else ",".join(values) for name, values in found.items()}
+    return {name: values if name in lists else ",".join(values) for name, values in fields.items()}
