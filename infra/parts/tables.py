@@ -132,7 +132,7 @@ class Tables(Construct):
         """Return a table. If its changes are streamed, it also deletes expired items."""
         usual, own = dynamodb.TableEncryption.DEFAULT, dynamodb.TableEncryption.CUSTOMER_MANAGED
         # CloudFormation can't delete a protected table after a failed first deployment, and an
-        # attempt would stop the removal of the rest (docs/adr/0205).
+        # attempt could stop the removal of the rest (docs/adr/0205).
         removal = RemovalPolicy.RETAIN if stage.keeps_data else RemovalPolicy.DESTROY
         stream, time_to_live = None, None
         if is_streamed:
