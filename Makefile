@@ -157,7 +157,7 @@ redrive: $(DONE)/infra ## Send what failed from the dead-letter queues through t
 manifest: $(DONE)/infra ## Write a digest of every row of the tables: ARGS="--out tables.manifest"
 	@$(PYTHON) -m infra.operate.manifest $(ARGS)
 
-restore: $(DONE)/infra ## Restore the tables to one second, check every row, and let them serve: ARGS="--at 2026-01-05T09:00:00Z"
+restore: $(DONE)/infra ## Restore the tables to one second, compare every row, and let them serve: ARGS="--at 2026-01-05T09:00:00Z"
 	@$(PYTHON) -m infra.operate.restore $(ARGS)
 
 rollback: $(DONE)/infra ## Let the functions go back to the versions before the last deployment (after `cdk deploy -c deploy=canary`)

@@ -52,13 +52,15 @@ def application(outdir: Path, **context: str | bool) -> "App":
     from aws_cdk import App, Validations
     from cdk_nag import AwsSolutionsChecks
 
-    from infra.config import choices, stage_named
+    from infra.config import Given, choices, stage_named
     from infra.stack import Palimpsest
 
     app = App(outdir=str(outdir), context={**feature_flags(), **METADATA, **context})
     find = app.node.try_get_context
-    for stage in chosen_stages(find("stage")):
-        Palimpsest(app, stage=stage_named(stage, find), choices=choices(find))
+    for name in chosen_stages(find("stage")):
+        context_of_stage = Given(find)
+        stage, deployers = stage_named(name, context_of_stage), choices(context_of_stage)
+        Palimpsest(app, stage=stage, choices=deployers, flags=context_of_stage.flags(name))
     Validations.of(app).add_plugins(AwsSolutionsChecks(app))
     return app
 

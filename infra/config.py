@@ -3,7 +3,8 @@ choose.
 """
 
 import json
-from collections.abc import Callable, Mapping
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
@@ -84,6 +85,7 @@ class RestoredTable:
 
 
 TABLES = ("Tenants", "Sessions", "Memories")
+TABLES_CONTEXT = "tables:"
 LOCAL = "local"
 LOG_DAYS = (1, 3, 5, 7, 14, 30, 60, 90, 180, 365)
 """The days for which CloudWatch can keep logs, up to a year."""
@@ -186,6 +188,41 @@ def _prod() -> Stage:
 STAGES: dict[str, Callable[[], Stage]] = {"local": _local, "dev": _dev, "prod": _prod}
 
 
+class Given:
+    """A CDK context that notes which of a stage's choices the deployer has made."""
+
+    def __init__(self, context: Callable[[str], Any]) -> None:
+        self._context = context
+        self._noted: dict[str, str] = {}
+
+    def __call__(self, key: str) -> Any:
+        value = self._context(key)
+        if value not in (None, "") and not key.startswith(TABLES_CONTEXT):
+            self._noted[key] = str(value)
+        return value
+
+    def flags(self, stage: str) -> str:
+        """Return the choices that were read so far as flags of the CDK's command line, with the
+        stage before them. The restored tables are not among them, because the CDK reads these from
+        a file.
+        """
+        return context_flags({**self._noted, "stage": stage})
+
+
+def context_flags(choices: Mapping[str, str]) -> str:
+    """Return those choices as flags of the CDK's command line, for a shell."""
+    words = [word for name in sorted(choices) for word in ("-c", f"{name}={choices[name]}")]
+    return shlex.join(words)
+
+
+def chosen_by(flags: Sequence[str]) -> dict[str, str]:
+    """Return the choices in words such as `-c`, `search=dynamodb`. Of two values for one choice,
+    the last counts.
+    """
+    pairs = (word.partition("=") for word in flags if word != "-c")
+    return {name: value for name, _, value in pairs}
+
+
 def _nothing(_: str) -> None:
     """Return None for every key. This is a CDK context in which nothing is set."""
 
@@ -217,7 +254,7 @@ def stage_named(name: str, context: Callable[[str], Any] = _nothing) -> Stage:
 
 def tables_context(stage: str) -> str:
     """Return the key in the CDK context under which `make restore` writes the tables that serve."""
-    return f"tables:{stage}"
+    return f"{TABLES_CONTEXT}{stage}"
 
 
 def _restored(tables: Any) -> Mapping[str, RestoredTable]:

@@ -15,7 +15,7 @@ from aws_cdk import aws_lambda_event_sources as sources
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from infra.config import Choices, Stage, stack_name, tenant_jobs_at_once
+from infra.config import Choices, Stage, context_flags, stack_name, tenant_jobs_at_once
 from infra.parts.accepted import accept
 from infra.parts.bedrock import grant_chat, grant_invoking, grant_reranking
 from infra.parts.canary import Canary
@@ -73,9 +73,14 @@ is unavailable.
 
 
 class Palimpsest(Stack):
-    """The stack of one stage."""
+    """The stack of one stage. `flags` are the deployer's choices as the CDK's command line takes
+    them; without them it is the stage alone. The stack has them as an output, so that a later
+    deployment can repeat them.
+    """
 
-    def __init__(self, scope: Construct, *, stage: Stage, choices: Choices) -> None:
+    def __init__(
+        self, scope: Construct, *, stage: Stage, choices: Choices, flags: str = ""
+    ) -> None:
         super().__init__(
             scope,
             stack_name(stage.name),
@@ -84,6 +89,7 @@ class Palimpsest(Stack):
         )
         self._stage = stage
         self._choices = choices
+        self._flags = flags or context_flags({"stage": stage.name})
         self._key = self._encryption_key()
         self._layers = Layers(self, stage=stage, traces=choices.traces)
         self.tables = Tables(self, stage=stage, key=self._key)
@@ -506,6 +512,7 @@ class Palimpsest(Stack):
         stack.
         """
         outputs = {
+            "Choices": self._flags,
             "Endpoint": self.front.api.api_endpoint,
             "ApiId": self.front.api.api_id,
             "TenantsTable": self.tables.tenants.table_name,

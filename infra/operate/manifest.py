@@ -29,8 +29,8 @@ Manifest = Mapping[str, Rows]
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How many rows of a table are equal to the manifest, differ from it, are missing, or are not
-    in it.
+    """How many rows of a table are equal to those of a manifest or of another table, differ from
+    them, are missing, or are not in it.
     """
 
     same: int
@@ -42,9 +42,10 @@ class Comparison:
     def holds(self) -> bool:
         return not (self.differing or self.missing or self.more)
 
-    def __str__(self) -> str:
+    def beside(self, other: str) -> str:
+        """Return the counts in words. `other` names what the table was compared with."""
         return (
-            f"{self.same} rows as in the manifest, {self.differing} differ, {self.missing} are "
+            f"{self.same} rows as in {other}, {self.differing} differ, {self.missing} are "
             f"missing, {self.more} are not in it"
         )
 

@@ -1,6 +1,8 @@
 """Chooses the stack that a command works on: the local one, or a deployed one by its name."""
 
 import argparse
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,13 +27,19 @@ class Target:
     def client(self, service: str) -> Any:
         return self.session.client(service, endpoint_url=self.endpoint)  # type: ignore[call-overload]
 
-    def outputs(self) -> dict[str, str]:
-        """Return the outputs of the stack, by name."""
+    def described(self) -> Mapping[str, Any]:
+        """Return what CloudFormation says about the stack."""
         try:
             (stack,) = self.client("cloudformation").describe_stacks(StackName=self.stack)["Stacks"]
         except (ClientError, BotoCoreError) as error:
             raise SystemExit(f"The stack {self.stack} cannot be read: {error}") from error
-        return {output["OutputKey"]: output["OutputValue"] for output in stack.get("Outputs", [])}
+        description: Mapping[str, Any] = stack
+        return description
+
+    def outputs(self) -> dict[str, str]:
+        """Return the outputs of the stack, by name."""
+        outputs = self.described().get("Outputs", [])
+        return {output["OutputKey"]: output["OutputValue"] for output in outputs}
 
 
 def local_session(folder: Path | None = None) -> boto3.Session:
@@ -61,4 +69,9 @@ def add_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def chosen(arguments: argparse.Namespace) -> Target:
-    return Target(arguments.stack, boto3.Session()) if arguments.stack else local()
+    """Return the stack that the arguments name. `AWS_REGION` says its region, as for the CDK. boto3
+    itself reads only `AWS_DEFAULT_REGION` and the profile.
+    """
+    if not arguments.stack:
+        return local()
+    return Target(arguments.stack, boto3.Session(region_name=os.environ.get("AWS_REGION")))

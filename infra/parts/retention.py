@@ -7,8 +7,8 @@ from infra.config import Stage
 
 def removal_policy(stage: Stage) -> RemovalPolicy:
     """Return the removal policy of the stage's data. In a stage that keeps its data, the data
-    outlives the stack. If the first deployment fails, nothing is left, because CloudFormation
-    removes what it has just created.
+    outlives the stack. If the first deployment fails, CloudFormation removes what it has just
+    created. The tables have a policy of their own, because it can't remove these (see `Tables`).
     """
     if stage.keeps_data:
         return RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE

@@ -131,7 +131,8 @@ class Tables(Construct):
     def _table(self, name: str, *, stage: Stage, is_streamed: bool = False) -> dynamodb.Table:
         """Return a table. If its changes are streamed, it also deletes expired items."""
         usual, own = dynamodb.TableEncryption.DEFAULT, dynamodb.TableEncryption.CUSTOMER_MANAGED
-        # CloudFormation can't delete a protected table, not even after a failed deployment
+        # CloudFormation can't delete a protected table after a failed first deployment, and an
+        # attempt could stop the removal of the rest (docs/adr/0205).
         removal = RemovalPolicy.RETAIN if stage.keeps_data else RemovalPolicy.DESTROY
         stream, time_to_live = None, None
         if is_streamed:

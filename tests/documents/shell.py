@@ -21,14 +21,14 @@ from functools import cache, partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
-import botocore.session
 from palimpsest_client.cli.commands import app
 from typer.testing import CliRunner
 
 from infra import config, paths
+from tests.documents import aws_commands
 from tests.documents.pages import Block, compare, with_answers
+from tests.engines import npm
 from tests.served import respond
 
 STAND_INS = ("aws", "cdk", "make", "npm", "npx", "pip", "sam")
@@ -112,28 +112,14 @@ def unknown_calls(calls: list[list[str]]) -> list[list[str]]:
 
 
 def _aws(call: list[str]) -> bool:
-    """An operation of a service, with parameters that it has."""
-    service, operation, *rest = call
-    model = botocore.session.get_session().get_service_model(service)
-    named = {_dashed(name): name for name in model.operation_names}
-    if operation not in named:
-        return False
-    shape: Any = model.operation_model(named[operation]).input_shape
-    there = {f"--{_dashed(name)}" for name in shape.members} | {
-        "--query",
-        "--output",
-        "--region",
-        "--profile",
-    }
-    return {option for option in rest if option.startswith("--")} <= there
-
-
-def _dashed(name: str) -> str:
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower()
+    """An operation of a service, with all parameters that it requires and none that it lacks."""
+    with contextlib.suppress(ValueError):
+        return bool(aws_commands.read(call))
+    return False
 
 
 def _cdk(call: list[str]) -> bool:
-    """A command of the CDK, and context that the stack reads."""
+    """A command of the CDK with options that it has, and context that the stack reads."""
     read = {"stage"}
 
     def context(name: str) -> str | None:
@@ -144,7 +130,24 @@ def _cdk(call: list[str]) -> bool:
         with contextlib.suppress(SystemExit):  # a token's issuer is missing
             reads(context)
     given = {option.partition("=")[0] for flag, option in pairwise(call) if flag == "-c"}
-    return call[0] in CDK and given <= read
+    return call[0] in CDK and given <= read and _has_options(call)
+
+
+def _has_options(call: list[str]) -> bool:
+    """Whether the CDK's own command line, where it is installed, lists the options of a call."""
+    program = npm.NODE_MODULES / "aws-cdk" / "bin" / "cdk"
+    options = {word for word in call[1:] if word.startswith("--")}
+    if not options or not (program.is_file() or npm.required()):
+        return True
+    return options <= _cdk_options(program, call[0])
+
+
+@cache
+def _cdk_options(program: Path, command: str) -> set[str]:
+    shown = subprocess.run(  # noqa: S603 - the program that is locked
+        [npm.NODE, program, command, "--help"], check=True, capture_output=True, text=True
+    ).stdout
+    return set(re.findall(r"^ +(--[a-z-]+)", shown, re.MULTILINE))
 
 
 def _make(call: list[str]) -> bool:

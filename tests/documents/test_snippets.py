@@ -82,10 +82,14 @@ def test_a_page_s_commands_run_and_print_what_the_page_shows(
         ["make", "nothing"],
         ["make", "api-key", "ARGS=create --nothing x"],
         ["cdk", "deploy", "-c", "nothing=1"],
+        ["cdk", "deploy", "--nothing", "1"],
         ["pip", "install", "palimpsest-memory[nothing]"],
         ["npm", "install", "nothing"],
         ["aws", "dynamodb", "list-nothing"],
         ["aws", "dynamodb", "list-tables", "--nothing", "1"],
+        ["aws", "dynamodb", "list-tables", "--limit", "many"],
+        ["aws", "dynamodb", "delete-table"],
+        ["aws", "nothing", "list-tables"],
     ],
 )
 def test_a_call_that_a_program_would_not_know_is_found(call: list[str]) -> None:

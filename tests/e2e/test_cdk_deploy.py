@@ -1,5 +1,7 @@
+import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 import urllib.request
@@ -19,6 +21,8 @@ from tests.engines.loopback import free_port
 pytestmark = [pytest.mark.e2e, pytest.mark.own_stack]
 CDK = npm.NODE_MODULES / "aws-cdk" / "bin" / "cdk"
 STACK = "Palimpsest-local"
+OTHER = "of another release"
+RUNBOOK = (paths.PROJECT / "docs" / "runbook.md").read_text(encoding="utf-8")
 CONTEXT = ("-c", "stage=local", "-c", "embedding=openai")
 """Without the layer of the built-in models: packing it would take the command line longer than all
 else.
@@ -42,9 +46,14 @@ def aws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ministack.R
         ministack.stop()
 
 
-def cdk(*arguments: str, aws: ministack.Running, output: Path) -> None:
+def cdk(
+    *arguments: str,
+    aws: ministack.Running,
+    output: Path,
+    app: str = f"{sys.executable} -m infra.app",
+) -> None:
     """Run the CDK's own command line as a deployer does, on the Node that is installed with the
-    project.
+    project. `app` is a program that makes an assembly, or the folder of one.
     """
     use_bundled_node()
     node = Path(os.environ["JSII_NODE"])
@@ -60,7 +69,6 @@ def cdk(*arguments: str, aws: ministack.Running, output: Path) -> None:
         "AWS_SECRET_ACCESS_KEY": key.secret,
         "AWS_EC2_METADATA_DISABLED": "true",
     }
-    app = f"{sys.executable} -m infra.app"
     command = [str(node), str(CDK), *arguments, *CONTEXT, "--app", app, "--output", str(output)]
     done = subprocess.run(
         command,
@@ -94,3 +102,23 @@ def test_plain_bootstrap_and_deploy_bring_the_service_up(
     url = f"{aws.endpoint}/_aws/execute-api/{outputs['ApiId']}/$default/v1/health"
     with urllib.request.urlopen(url, timeout=PATIENCE) as answer:  # noqa: S310
         assert answer.status == 200
+
+    another_release(tmp_path / "cdk.out")
+    assert re.search(r"^cdk deploy --app ASSEMBLY Palimpsest-prod$", RUNBOOK, re.MULTILINE)
+    assembly, approved = str(tmp_path / "cdk.out"), ("--require-approval", "never")
+    cdk("deploy", STACK, *approved, aws=aws, output=tmp_path / "other", app=assembly)
+    functions = target.Target(STACK, target.local_session(), aws.endpoint).client("lambda")
+    site = functions.get_function_configuration(FunctionName=outputs["SiteFunction"])
+    assert site["Description"] == OTHER
+
+
+def another_release(assembly: Path) -> None:
+    """Change a template of an assembly, and the digest by which the CDK knows it."""
+    template, manifest = assembly / f"{STACK}.template.json", assembly / "manifest.json"
+    body = json.loads(template.read_text())
+    body["Resources"]["SiteFunction"]["Properties"]["Description"] = OTHER
+    template.write_text(json.dumps(body))
+    (before,) = set(re.findall(r"/([0-9a-f]{64})\.json\"", manifest.read_text()))
+    after = hashlib.sha256(template.read_bytes()).hexdigest()
+    for file in (manifest, assembly / f"{STACK}.assets.json"):
+        file.write_text(file.read_text().replace(before, after))

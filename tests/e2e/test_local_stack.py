@@ -274,18 +274,42 @@ def test_nobody_else_can_read_what_the_stack_stores_or_logs(local: Local, greeti
 
 
 MAKE = re.compile(r'^(?:\w+=\S+ )?make ([a-z-]+)(?: ARGS="(.*)")?$', re.MULTILINE)
-OF_OTHER_TESTS = {"manifest", "restore", "reindex", "rollback"}
-"""Commands of the runbook that the drill and the rollback run."""
+DRILL = "Data was deleted or damaged"
+ROLLBACK = "A wrong deployment"
 
 
-def runbook() -> Iterator[tuple[str, str, list[str]]]:
-    """Every `make` command of the runbook: its target, its module, and its arguments here."""
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A `make` command of the runbook: its target, its module, and its arguments on this stack."""
+
+    name: str
+    module: str
+    arguments: tuple[str, ...]
+
+    def run(self, local: Local, **others: str) -> subprocess.CompletedProcess[str]:
+        """Run it, with other values than the page's for some of its options."""
+        words = list(self.arguments)
+        for option, value in others.items():
+            words[words.index(f"--{option}") + 1] = value
+        done = local.run(self.module, *words)
+        assert done.returncode == 0, (self, done.stdout + done.stderr)
+        return done
+
+
+def runbook(section: str = "") -> list[Command]:
+    """Every `make` command of the runbook, or of one of its sections."""
     makefile = (paths.PROJECT / "Makefile").read_text()
-    for target_name, arguments in MAKE.findall((paths.PROJECT / "docs" / "runbook.md").read_text()):
-        module = re.search(rf"^{target_name}:.*\n\t@\$\(PYTHON\) -m (\S+)", makefile, re.MULTILINE)
-        assert module is not None, f"make {target_name}"
-        given = arguments.replace("--stack Palimpsest-prod", "")
-        yield target_name, module[1], shlex.split(given)
+    page = (paths.PROJECT / "docs" / "runbook.md").read_text()
+    if section:
+        page = page.partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+    commands = []
+    for name, arguments in MAKE.findall(page):
+        module = re.search(rf"^{name}:.*\n\t@\$\(PYTHON\) -m (\S+)", makefile, re.MULTILINE)
+        assert module is not None, f"make {name}"
+        words = shlex.split(arguments.replace("--stack Palimpsest-prod", ""))
+        commands.append(Command(name, module[1], tuple(words)))
+    assert commands, section
+    return commands
 
 
 def test_every_command_of_the_runbook_works(local: Local, greeting: str) -> None:
@@ -295,16 +319,13 @@ def test_every_command_of_the_runbook_works(local: Local, greeting: str) -> None
     assert [local.append_turn(number, session="looked-at") for number in range(4)] == [201] * 4
     await_summary(local, "looked-at")
     (job, *_) = local.call("GET", "/v1/jobs?session_id=looked-at")[1]["jobs"]
+    of_other_tests = {*runbook(DRILL), *runbook(ROLLBACK)}
     said: dict[str, str] = {}
-    for name, module, arguments in runbook():
-        if name in OF_OTHER_TESTS:
-            continue
-        here = [
-            job["job_id"] if argument.startswith("job_") else argument for argument in arguments
-        ]
-        done = local.run(module, *here)
-        assert done.returncode == 0, (name, arguments, done.stdout + done.stderr)
-        said[" ".join([name, *arguments[:1]])] = done.stdout
+    for command in runbook():
+        if command not in of_other_tests:
+            others = {"job": job["job_id"]} if "--job" in command.arguments else {}
+            key = " ".join([command.name, *command.arguments[:1]])
+            said[key] = command.run(local, **others).stdout
     assert "queue Summarize: 0 wait" in said["status"]
     assert "job step done" in said["status --job"]
     assert "refused" in said["status --refused"]
@@ -312,49 +333,55 @@ def test_every_command_of_the_runbook_works(local: Local, greeting: str) -> None
     assert "Revoked" in said["api-key revoke"]
 
 
-def restored_tables(local: Local, manifest: Path) -> str:
-    """Restore the tables beside those in use, and return the moment that ends their names."""
-    kept = ("--out", str(manifest))
-    assert local.run("infra.operate.manifest", *kept).returncode == 0
-    done = local.run("infra.operate.restore", "--only-tables", "--manifest", str(manifest))
-    if "do not serve" in done.stderr:  # a worker wrote in the meantime
-        return ""
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout.rpartition("-restored-")[2].partition(":")[0]
+def restored_beside(local: Local, restore: Command, *, rows: str) -> str:
+    """Restore the tables beside those in use, with each row as the manifest has it; returns the
+    moment that ends their names.
+    """
+    moments: list[str] = []
+
+    def are_restored() -> bool:
+        assert local.run("infra.operate.manifest", "--out", rows).returncode == 0
+        said = restore.run(local, at="latest").stdout
+        moments.append(said.rpartition("-restored-")[2].partition(":")[0])
+        chosen = ("--serve", moments[-1], "--only-tables", "--manifest", rows)
+        done = local.run(restore.module, *chosen)
+        if "do not serve" in done.stderr:  # a worker wrote in the meantime
+            return False
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout.count("the manifest, 0 differ, 0 are missing, 0 are not in it") == 3
+
+    eventually(are_restored)
+    return moments[-1]
 
 
 def test_a_drill_lost_conversations_are_restored_into_service(
     local: Local, greeting: str, tmp_path: Path
 ) -> None:
+    """By the commands of the runbook, in their order. The tables are restored before the loss, as
+    this stack has no earlier second.
+    """
+    restore, serve, reindex, undo = runbook(DRILL)
     assert local.append_turn(1, session="lost") == 201
     before, tables = local.history("lost"), local.tables
-    moments: list[str] = []
-
-    def are_restored() -> str:
-        moments.append(restored_tables(local, tmp_path / "rows"))
-        return moments[-1]
-
-    eventually(are_restored)
+    moment = restored_beside(local, restore, rows=str(tmp_path / "rows"))
+    assert local.tables == tables
     local.delete(tables["SessionsTable"], "lost")
     assert local.call("GET", "/v1/sessions/lost/messages")[0] == HTTPStatus.NOT_FOUND
 
     (local.folder / CONTEXT_FILE).write_text(CANARY)
-    kept = ("--serve", moments[-1], "--manifest", str(tmp_path / "rows"))
-    done = local.run("infra.operate.restore", *kept)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count(", 0 differ, 0 are missing, 0 are not in it") == 3
-    assert local.tables == {name: f"{of}-restored-{moments[-1]}" for name, of in tables.items()}
+    said = serve.run(local, serve=moment).stdout
+    assert re.search(r"the table in use, \d+ differ, \d+ are missing, [1-9]\d* are not in it", said)
+    assert local.tables == {name: f"{of}-restored-{moment}" for name, of in tables.items()}
     assert local.history("lost") == before
     local.configure("after", max_tokens=600)
     assert [local.append_turn(number, session="after") for number in range(4)] == [201] * 4
     await_summary(local, "after")  # the restored table's stream starts the work
-    assert local.run("infra.operate.reindex").returncode == 0
-    refused = local.run("infra.operate.restore", "--at", "2026-01-05T09:00:00Z")
+    reindex.run(local)
+    refused = local.run(restore.module, "--at", "2026-01-05T09:00:00Z")
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "can be restored from" in refused.stderr
 
-    done = local.run("infra.operate.restore", "--undo")
-    assert done.returncode == 0, done.stdout + done.stderr
+    undo.run(local)
     assert local.tables == tables
     assert local.call("GET", "/v1/sessions/lost/messages")[0] == HTTPStatus.NOT_FOUND
 
@@ -372,12 +399,11 @@ def test_functions_behind_aliases_answer_the_smoke_test_and_go_back_by_one_deplo
 
     local.start(MODELS="a-bad-choice")
     assert all("a-bad-choice" in models for models in local.live_models.values())
-    done = local.run("infra.operate.rollback")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert len(done.stdout.splitlines()) >= len(before)
+    (rollback,) = runbook(ROLLBACK)
+    assert len(rollback.run(local).stdout.splitlines()) >= len(before)
     assert local.live_models == before
     assert local.append_turn(1, session="after-rollback") == 201
-    again = local.run("infra.operate.rollback").stdout
+    again = rollback.run(local).stdout
     assert again.endswith("is where it was before its last deployment.\n")
     (local.folder / CONTEXT_FILE).unlink()
 

@@ -1,9 +1,12 @@
 """The commands that operate a stack, on a double of AWS on loopback."""
 
+import argparse
 import json
 import os
 import re
+import shlex
 import socket
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -12,6 +15,7 @@ from typing import Any, get_args
 
 import boto3
 import pytest
+from botocore.exceptions import ClientError
 from moto.moto_server.threaded_moto_server import ThreadedMotoServer
 from palimpsest.clock import SystemClock
 from palimpsest.engines.dynamodb.jobs import DynamoDbJobs
@@ -27,6 +31,8 @@ from palimpsest.tenants.authorize import Authorize
 from palimpsest.tenants.settings import SecretsRule, TenantSettings
 from palimpsest.wiring.workers import queue_urls
 
+from infra import paths
+from infra.config import TABLES as STATEFUL
 from infra.config import stage_named
 from infra.local import __main__ as local_stack
 from infra.local import logs, ministack, saved_state
@@ -40,6 +46,7 @@ from infra.operate.restore import Restore
 from infra.operate.secrets_rule import RULES, SecretsRules
 from infra.operate.target import REGION, Target
 from tests.contract.tables import sessions_table, tenants_table
+from tests.documents import aws_commands
 from tests.engines.loopback import HOST, free_port
 
 JOB = "job_4c2f9a7de0b14c55a3b1f0c2d6e89a70"
@@ -63,6 +70,11 @@ def place() -> Iterator[Target]:
 # Restoring
 
 
+SET = [{"Key": "stage", "Value": "test"}]
+OF_AWS = [{"Key": "aws:cloudformation:stack-name", "Value": "Palimpsest-test"}]
+"""Tags of a table: those that anybody may set, and those that AWS alone sets."""
+
+
 @pytest.fixture
 def tables(place: Target) -> dict[str, str]:
     """The tables of a stack by the outputs that name them, with backups and one item each."""
@@ -75,6 +87,9 @@ def tables(place: Target) -> dict[str, str]:
             PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": True},
         )
         client.put_item(TableName=made[output], Item={"pk": {"S": output}, "sk": {"S": "x"}})
+        table = client.update_table(TableName=made[output], DeletionProtectionEnabled=True)
+        arn = table["TableDescription"]["TableArn"]
+        client.tag_resource(ResourceArn=arn, Tags=[*SET, *OF_AWS])
     return made
 
 
@@ -99,6 +114,9 @@ def test_all_tables_are_restored_to_one_second_beside_those_in_use(
             "ContinuousBackupsDescription"
         ]
         assert backups["PointInTimeRecoveryDescription"]["PointInTimeRecoveryStatus"] == "ENABLED"
+        assert new["DeletionProtectionEnabled"] is True
+        assert client.list_tags_of_resource(ResourceArn=new["TableArn"])["Tags"] == SET
+    assert restore(moment) == made  # what an interrupted command has begun is no obstacle
 
 
 def test_nothing_is_restored_if_one_table_can_not_be(place: Target, tables: dict[str, str]) -> None:
@@ -161,36 +179,193 @@ def test_every_row_is_compared_with_the_manifest_before_a_table_serves(
     deployed = Deployed(place, tables)
     monkeypatch.setattr(target, "chosen", lambda _: deployed)
     with pytest.raises(SystemExit, match="do not serve"):
-        restore.main(["--manifest", str(file)])
+        restore.main(["--at", "latest", "--manifest", str(file)])
     assert "1 differ" in capsys.readouterr().out
     (tmp_path / "none").write_bytes(b"no manifest")
     with pytest.raises(SystemExit, match="is not a manifest"):
         manifest.read(tmp_path / "none")
 
 
-def test_on_aws_every_later_deployment_reads_which_tables_serve(
-    place: Target, tables: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cdk, file = tmp_path / "cdk", tmp_path / "cdk.context.json"
-    cdk.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\n')
+# Serving restored tables
+
+
+CDK = """#!{python}
+# Deploys like the CDK's command line: the stack serves the tables that the context names, or its own.
+import json, pathlib, sys
+import boto3
+
+folder = pathlib.Path("{folder}")
+(folder / "call").write_text(json.dumps(sys.argv[1:]))
+template = json.loads((folder / "template.json").read_text())
+for name, table in json.loads((folder / "cdk.context.json").read_text()).get("tables:prod", {{}}).items():
+    template["Outputs"][name + "Table"]["Value"] = table["name"]
+boto3.client("cloudformation").update_stack(StackName=sys.argv[2], TemplateBody=json.dumps(template))
+"""
+PROD = "Palimpsest-prod"
+CHOSEN = "-c alarm_email=ops@example.com -c search=dynamodb -c stage=prod"
+
+
+def template(choices: str | None) -> dict[str, Any]:
+    """A stack of three protected tables whose last deployment made those choices."""
+    keys = [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}]
+    table = {
+        "Type": "AWS::DynamoDB::Table",
+        "Properties": {
+            "KeySchema": keys,
+            "AttributeDefinitions": [
+                {"AttributeName": key["AttributeName"], "AttributeType": "S"} for key in keys
+            ],
+            "BillingMode": "PAY_PER_REQUEST",
+            "StreamSpecification": {"StreamViewType": "NEW_AND_OLD_IMAGES"},
+            "DeletionProtectionEnabled": True,
+            "Tags": [{"Key": key, "Value": value} for key, value in TAGS.items()],
+        },
+    }
+    outputs: dict[str, Any] = {
+        f"{name}Table": {"Value": {"Ref": f"Tables{name}"}} for name in STATEFUL
+    }
+    if choices is not None:
+        outputs["Choices"] = {"Value": choices}
+    return {"Resources": {f"Tables{name}": table for name in STATEFUL}, "Outputs": outputs}
+
+
+TAGS = {"service": "palimpsest", "stage": "prod"}
+
+
+@dataclass(frozen=True, slots=True)
+class OnAws:
+    """A deployed stack, the folder of the project that deploys it, and the CDK's command line."""
+
+    place: Target
+    folder: Path
+
+    def call_aws(self, command: str) -> Any:
+        """Make the call that a command of AWS's command line makes."""
+        call = aws_commands.read(shlex.split(command))
+        return getattr(self.place.client(call.service), call.method)(**call.parameters)
+
+    def make(self, *, choices: str | None) -> None:
+        body = template(choices)
+        (self.folder / "template.json").write_text(json.dumps(body))
+        self.place.client("cloudformation").create_stack(
+            StackName=PROD,
+            TemplateBody=json.dumps(body),
+            Tags=[{"Key": "team", "Value": "support"}],
+        )
+        backups = {"PointInTimeRecoveryEnabled": True}
+        for table in self.tables.values():
+            self.place.client("dynamodb").update_continuous_backups(
+                TableName=table, PointInTimeRecoverySpecification=backups
+            )
+
+    @property
+    def tables(self) -> dict[str, str]:
+        """The tables that serve, by the outputs that name them."""
+        outputs = replace(self.place, stack=PROD).outputs()
+        return {name: outputs[name] for name in TABLES}
+
+    @property
+    def call(self) -> list[str]:
+        """How the CDK was called last."""
+        words: list[str] = json.loads((self.folder / "call").read_text())
+        return words
+
+    @property
+    def context(self) -> dict[str, Any]:
+        content: dict[str, Any] = json.loads((self.folder / "cdk.context.json").read_text())
+        return content
+
+
+@pytest.fixture
+def on_aws(place: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OnAws]:
+    cdk = tmp_path / "cdk"
+    cdk.write_text(CDK.format(python=sys.executable, folder=tmp_path))
     cdk.chmod(0o700)
-    file.write_text('{"tables:dev": {}}')
+    (tmp_path / "cdk.context.json").write_text('{"tables:dev": {}}')
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    monkeypatch.setattr(service, "context_file", lambda _: file)
-    deployed: Any = Deployed(place, tables, endpoint=None, stack="Palimpsest-prod")
-    service.put(deployed, tables, context=["search=dynamodb"])
-    assert (tmp_path / "calls").read_text().split() == [
-        "deploy", "Palimpsest-prod", "--require-approval", "never",
-        "-c", "stage=prod", "-c", "search=dynamodb",
+    monkeypatch.setenv("AWS_ENDPOINT_URL", str(place.endpoint))
+    monkeypatch.setenv("AWS_REGION", REGION)
+    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+    monkeypatch.setattr(service, "context_file", lambda _: tmp_path / "cdk.context.json")
+    yield OnAws(place, tmp_path)
+    dynamodb = place.client("dynamodb")
+    for table in dynamodb.list_tables()["TableNames"]:
+        if table.startswith(PROD):
+            dynamodb.update_table(TableName=table, DeletionProtectionEnabled=False)
+    place.client("cloudformation").delete_stack(StackName=PROD)
+
+
+def test_tables_are_restored_into_service_by_a_deployment_like_the_last_one(
+    on_aws: OnAws, capsys: pytest.CaptureFixture[str]
+) -> None:
+    on_aws.make(choices=CHOSEN)
+    own = on_aws.tables
+    restore.main(["--stack", PROD, "--at", "latest", "-c", "alarm_email=night@example.com"])
+    assert on_aws.call == [
+        "deploy", PROD, "--require-approval", "never",
+        "-c", "alarm_email=night@example.com", "-c", "search=dynamodb", "-c", "stage=prod",
+        "--tags", "team=support",
     ]  # fmt: skip
-    stored = json.loads(file.read_text())
-    assert set(stored) == {"tables:dev", "tables:prod"}
-    restored = stage_named("prod", stored.get).restored
-    assert restored["Sessions"].name == tables["SessionsTable"]
+    for output, table in on_aws.tables.items():
+        assert table.startswith(f"{own[output]}-restored-")
+    assert set(on_aws.context) == {"tables:dev", "tables:prod"}
+    restored = stage_named("prod", on_aws.context.get).restored
+    assert {f"{name}Table": table.name for name, table in restored.items()} == on_aws.tables
     assert "/stream/" in restored["Sessions"].stream
     assert restored["Tenants"].stream == ""
+    assert capsys.readouterr().out.count("rows as in the table in use, 0 differ") == 3
+
+    restore.main(["--stack", PROD, "--undo"])
+    assert (on_aws.tables, set(on_aws.context)) == (own, {"tables:dev"})
+
+
+def test_a_stack_that_does_not_say_its_choices_is_not_deployed_without_them(on_aws: OnAws) -> None:
+    on_aws.make(choices=None)
+    with pytest.raises(SystemExit, match="Repeat the choices of its last deployment with -c"):
+        restore.main(["--stack", PROD, "--at", "latest"])
+    assert set(on_aws.context) == {"tables:dev"}
+    restore.main(["--stack", PROD, "--undo", "-c", "search=none"])
+    assert on_aws.call[4:8] == ["-c", "search=none", "-c", "stage=prod"]
+
+
+def test_a_deployment_after_which_other_tables_serve_is_said(on_aws: OnAws) -> None:
+    on_aws.make(choices=CHOSEN)
+    deployed, tables = replace(on_aws.place, stack=PROD, endpoint=None), on_aws.tables
+    (on_aws.folder / "cdk").write_text("#!/bin/sh\n")
     with pytest.raises(SystemExit, match="still serves other tables: SessionsTable"):
         service.put(deployed, {**tables, "SessionsTable": tables["MemoriesTable"]}, context=[])
+
+
+def test_the_page_says_how_to_remove_tables_outside_the_stack(
+    on_aws: OnAws, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Those that were restored, and those that a failed first deployment leaves, are protected."""
+    on_aws.make(choices=CHOSEN)
+    restore.main(["--stack", PROD, "--at", "latest", "--only-tables"])
+    left = [line.partition(" -> ")[2] for line in capsys.readouterr().out.splitlines()]
+    (_, _, table) = sorted(filter(None, left))
+    dynamodb = on_aws.place.client("dynamodb")
+    with pytest.raises(ClientError, match="DeletionProtection"):
+        dynamodb.delete_table(TableName=table)
+    page = (paths.PROJECT / "docs" / "deploy.md").read_text(encoding="utf-8")
+    look, *removing = re.findall(r"^aws ((?:resourcegroups|dynamodb).+)$", page, re.MULTILINE)
+    found = on_aws.call_aws(look)["ResourceTagMappingList"]
+    assert table in {tagged["ResourceARN"].rpartition("/")[2] for tagged in found}
+    for command in removing:
+        on_aws.call_aws(command.replace("NAME", table))
+    assert table not in dynamodb.list_tables()["TableNames"]
+
+
+def test_a_command_works_in_the_region_that_the_cdk_deploys_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """boto3 does not read this variable by itself."""
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    monkeypatch.setenv("AWS_REGION", "eu-west-1")
+    arguments = argparse.Namespace(stack=PROD)
+    assert target.chosen(arguments).session.region_name == "eu-west-1"
+    monkeypatch.delenv("AWS_REGION")
+    assert target.chosen(arguments).session.region_name == "us-east-1"
 
 
 # API keys

@@ -2,10 +2,12 @@ import ast
 import importlib
 import inspect
 import json
+import shlex
 import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,19 @@ from palimpsest.models.builtin import SPACE
 from palimpsest.settings import BY_FUNCTION
 
 from infra import paths
-from infra.config import BUILTIN, LOG_DAYS, STAGES, Embedding, choices, stage_named
+from infra.config import (
+    BUILTIN,
+    LOG_DAYS,
+    STAGES,
+    TABLES,
+    Embedding,
+    Given,
+    choices,
+    chosen_by,
+    context_flags,
+    stage_named,
+    tables_context,
+)
 from infra.parts.python_function import LOG_RETENTION
 from tests.infra.conftest import Synthesized, Template
 
@@ -175,6 +189,29 @@ def test_a_stack_that_keeps_data_is_protected_until_the_deployer_gives_the_data_
     assert stage_named("prod").keeps_data
     with pytest.raises(SystemExit, match="keep_data"):
         stage_named("prod", {"keep_data": "perhaps"}.get)
+
+
+def test_the_stack_says_the_choices_of_its_deployer(prod_on_tables: Template) -> None:
+    assert prod_on_tables.body["Outputs"]["Choices"]["Value"] == "-c search=dynamodb -c stage=prod"
+
+
+def test_choices_are_repeated_word_by_word_and_restored_tables_are_not_among_them() -> None:
+    context = {
+        "stage": "dev,prod",
+        "models": "gpt-4.1, gpt-4.1-mini",
+        "budget_usd": 0,
+        "deploy": "",
+        "nobody_reads": "this",
+        tables_context("prod"): {name: {"name": name} for name in TABLES},
+    }
+    given = Given(context.get)
+    assert stage_named("prod", given).restored
+    choices(given)
+    flags = shlex.split(given.flags("prod"))
+    assert flags == ["-c", "budget_usd=0", "-c", "models=gpt-4.1, gpt-4.1-mini", "-c", "stage=prod"]
+    assert shlex.split(context_flags(chosen_by(flags))) == flags
+    again = chosen_by([*flags, "budget_usd=7"])
+    assert choices(again.get) == replace(choices(context.get), budget_usd=7)
 
 
 def test_search_and_its_model_follow_the_stage_unless_told() -> None:

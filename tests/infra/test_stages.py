@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from infra import paths
 from infra.app import chosen_stages, feature_flags
 from tests.infra.conftest import Synthesized
 
@@ -122,7 +123,7 @@ def test_only_prod_protects_its_data(synthesized: Synthesized) -> None:
             assert table["Properties"]["DeletionProtectionEnabled"] is is_prod
 
 
-def test_what_prod_keeps_is_removed_again_if_its_first_deployment_fails(
+def test_what_prod_keeps_is_removed_again_if_its_first_deployment_fails_but_not_its_tables(
     synthesized: Synthesized,
 ) -> None:
     kept = [
@@ -130,7 +131,7 @@ def test_what_prod_keeps_is_removed_again_if_its_first_deployment_fails(
         for resource in synthesized.prod.body["Resources"].values()
         if resource.get("DeletionPolicy", "Delete") != "Delete"
     ]
-    protected = ("AWS::DynamoDB::Table", "Retain")  # CloudFormation can't delete these at all
+    protected = ("AWS::DynamoDB::Table", "Retain")  # an attempt to delete these would fail
     assert {kind for kind, _ in kept} == {
         "AWS::DynamoDB::Table",
         "AWS::KMS::Key",
@@ -140,6 +141,10 @@ def test_what_prod_keeps_is_removed_again_if_its_first_deployment_fails(
     assert {policy for policy in kept if policy != protected} == {
         (kind, "RetainExceptOnCreate") for kind, _ in kept if kind != protected[0]
     }
+    left = [kind for kind in kept if kind == protected]
+    page = (paths.PROJECT / "docs" / "deploy.md").read_text(encoding="utf-8")
+    assert len(left) == 3
+    assert "removes what it has made, except the three tables" in page
 
 
 def test_a_stage_on_aws_that_keeps_nothing_empties_its_bucket_before_it_goes(
