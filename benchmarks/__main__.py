@@ -87,7 +87,7 @@ class Run:
                 *context_beside.tables(quick=quick),
             ],
             "cost": lambda: cost.tables(at, quick=quick),
-            "idle": lambda: [idle.table()],
+            "idle": lambda: idle.tables(at),
             "truth": truth.tables,
             "prompt": lambda: prompt.tables(60) if quick else prompt.tables(),
             "summaries": summaries.tables,

@@ -538,7 +538,7 @@ def test_who_lists_a_users_memories_may_query_the_index_that_lists_them(prod: Te
     assert listing == {"sessions", "memories", "extract", "sweep", "reindex"}
 
 
-def test_reindex_alone_looks_through_what_belongs_to_every_tenant_and_there_through_keys_alone(
+def test_only_reindex_and_sweep_look_through_what_belongs_to_every_tenant_and_there_through_keys(
     prod: Template,
 ) -> None:
     scanned = {
@@ -547,7 +547,7 @@ def test_reindex_alone_looks_through_what_belongs_to_every_tenant_and_there_thro
         for statement in prod.statements(function)
         if "dynamodb:Scan" in statement["Action"]
     }
-    assert scanned == {("reindex", "by_user"), ("reindex", "by_tenant")}
+    assert scanned == {("reindex", "by_user"), ("reindex", "by_tenant"), ("sweep", "due")}
 
 
 def test_reindex_writes_jobs_and_notes_what_is_indexed_and_deletes_nothing(prod: Template) -> None:
