@@ -8,7 +8,6 @@ from palimpsest.graph.ports import GraphLimits
 from palimpsest.jobs.attempts import MAX_TRIES
 from palimpsest.memory.removal.users import BACKUP_DAYS
 from palimpsest.model_calls.kept import KEPT_DAYS
-from palimpsest.models.catalogue import AWS_PRICES
 from palimpsest_graph.ladybug.graphs import HELD
 from palimpsest_graph.ladybug.worker import POOL
 
@@ -334,21 +333,6 @@ def test_refused_calls_end_in_small_functions(prod: Template) -> None:
     assert authorize["MemorySize"] <= 512
     assert site["MemorySize"] <= 256
     assert 0 < int(authorize["Environment"]["Variables"]["REFUSALS_ANSWERED"]) <= 60
-
-
-def test_a_month_of_refused_calls_at_the_full_rate_costs_less_than_the_gateway_itself(
-    prod: Template,
-) -> None:
-    """The gateway's part is bounded by the rate. Each process of the authorizer answers a few
-    refusals a minute with the larger function.
-    """
-    (stage,) = prod.of_type("AWS::ApiGatewayV2::Stage").values()
-    calls = stage["DefaultRouteSettings"]["ThrottlingRateLimit"] * 30 * 24 * 3600
-    gigabytes = prod.functions()["authorize"]["MemorySize"] / 1024
-    prices = AWS_PRICES
-    a_million = prices["lambda_requests"] + gigabytes * 0.01 * prices["lambda_gb_seconds"]
-    gateway = calls * prices["http_api_requests"] / 1e6
-    assert calls * a_million / 1e6 < gateway < 300
 
 
 def test_every_route_but_the_open_ones_asks_who_calls(prod: Template) -> None:
