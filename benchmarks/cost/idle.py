@@ -134,10 +134,10 @@ def month_of(resources: Resources) -> Month:
 
 def _rounds(schedule: str) -> float:
     """Return how often a schedule such as `rate(5 minutes)` starts its target in a month."""
-    found = re.fullmatch(r"rate\((\d+) (minute|hour|day)s?\)", schedule)
-    if found is None:
+    rate = re.fullmatch(r"rate\((\d+) (minute|hour|day)s?\)", schedule)
+    if rate is None:
         raise ValueError(f"The cost of the schedule {schedule} is not known.")
-    return HOURS * 3_600 / (int(found[1]) * UNIT_OF[found[2]])
+    return HOURS * 3_600 / (int(rate[1]) * UNIT_OF[rate[2]])
 
 
 def _metrics(body: Any) -> int:
@@ -222,15 +222,15 @@ def _of_rounds(month: Month, empty: Round, full: Round) -> Table:
     rows: list[list[Cell]] = [
         [
             name,
-            f"{each.requests:.0f}",
-            f"{each.read_units:.1f}",
-            f"{each.cpu_ms:.1f}",
-            f"{each.clock_ms:.1f}",
-            f"{each.log_bytes:.0f}",
-            *(f"{month.rounds * cost:.3f}" for cost in month.of_a_round(each).values()),
-            f"{month.parts(each)['rounds of the sweep']:.2f}",
+            f"{taken.requests:.0f}",
+            f"{taken.read_units:.1f}",
+            f"{taken.cpu_ms:.1f}",
+            f"{taken.clock_ms:.1f}",
+            f"{taken.log_bytes:.0f}",
+            *(f"{month.rounds * cost:.3f}" for cost in month.of_a_round(taken).values()),
+            f"{month.parts(taken)['rounds of the sweep']:.2f}",
         ]
-        for name, each in named.items()
+        for name, taken in named.items()
     ]
     return Table(ROUND, COLUMNS, rows, list(_notes_of_rounds(month)))
 

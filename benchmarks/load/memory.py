@@ -88,8 +88,8 @@ def models() -> float:
     before = library()
     embedder = BuiltinEmbedder(builtin_models.FOLDER)
     reranker = BuiltinReranker(builtin_models.FOLDER)
-    said = [message.content for session in load().sessions() for message in session.messages]
-    texts = [content * 20 for content in said if content][:TEXTS]
+    contents = [message.content for session in load().sessions() for message in session.messages]
+    texts = [content * 20 for content in contents if content][:TEXTS]
 
     def work(_: int) -> None:
         embedder.embed(texts)

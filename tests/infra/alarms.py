@@ -57,7 +57,10 @@ def _metric_of(alarm: Mapping[str, Any]) -> Metric:
         alarm["Namespace"],
         alarm["MetricName"],
         alarm.get("Statistic") or alarm["ExtendedStatistic"],
-        frozenset((each["Name"], _named(each["Value"])) for each in alarm.get("Dimensions", ())),
+        frozenset(
+            (dimension["Name"], _named(dimension["Value"]))
+            for dimension in alarm.get("Dimensions", ())
+        ),
         alarm["Period"],
     )
 
@@ -66,5 +69,5 @@ def _named(value: Any) -> str:
     """A dimension's value; of a reference, the logical id that it names."""
     if isinstance(value, str):
         return value
-    (target,) = value.values()
-    return target if isinstance(target, str) else str(target[0])
+    (reference,) = value.values()
+    return reference if isinstance(reference, str) else str(reference[0])

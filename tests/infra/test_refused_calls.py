@@ -40,12 +40,13 @@ def settings_of(prod: Template) -> dict[str, Any]:
 def in_gateway(prod: Template) -> float:
     """The dollars of the gateway and its access log for a call."""
     line = re.sub(r"\$context[\w.]+", VARIABLE, settings_of(prod)["AccessLogSettings"]["Format"])
-    return AWS_PRICES["http_api_requests"] / 1e6 + len(line) * LOG_GB / 1e9
+    request = float(AWS_PRICES["http_api_requests"])
+    return request / 1e6 + len(line) * LOG_GB / 1e9
 
 
 def in_function(prod: Template, name: str, *, seconds: float, logged: int) -> float:
     """The dollars of a call of a function, with its logs."""
-    gigabytes = prod.functions()[name]["MemorySize"] / 1024
+    gigabytes = float(prod.functions()[name]["MemorySize"]) / 1024
     computed = AWS_PRICES["lambda_requests"] + gigabytes * seconds * AWS_PRICES["lambda_gb_seconds"]
     return computed / 1e6 + (logged + PLATFORM_LINES) * LOG_GB / 1e9
 
@@ -54,7 +55,7 @@ def month(prod: Template, *, processes: int, logged: int) -> float:
     """The dollars of a month, if so many processes of the authorizer answer their refusals each
     minute.
     """
-    rate = settings_of(prod)["DefaultRouteSettings"]["ThrottlingRateLimit"]
+    rate = float(settings_of(prod)["DefaultRouteSettings"]["ThrottlingRateLimit"])
     variables = prod.functions()["authorize"]["Environment"]["Variables"]
     answered = processes * int(variables["REFUSALS_ANSWERED"]) * MONTH / 60
     assert answered <= rate * MONTH

@@ -30,8 +30,8 @@ BUCKET = "tenant_bucket"
 """
 SHORT_LIST = 500
 """The highest number of items that wait in a list of due work, due or not, with which the list is
-read as a whole. That takes one request, and about 5 read units for 500 items. A query of each shard takes
-64 requests and 32 units, also if nothing is due.
+read as a whole. That takes one request, and about 5 read units for 500 items. To query each shard
+takes 64 requests and 32 units, also if nothing is due.
 """
 # The two lists of a tenant that are not ordered by user: its sessions, and its failed jobs.
 SESSIONS, FAILED = "sessions#", "failed#"
