@@ -1,7 +1,7 @@
 """Runs the benchmarks, or some of them, and prints their results. With --write it also writes them
 into benchmarks/results.md.
 
-python -m benchmarks [append context peers race tenant fresh sizes retrieval friends assistants messages
+python -m benchmarks [append context peers race tenant fresh sizes resident retrieval friends assistants messages
 helpers memory crowd tables index service cost idle truth prompt summaries] [--write] [--quick]
 [--set PATH] [--beside COMMIT]
 """
@@ -27,6 +27,7 @@ from benchmarks.load import (
     indexing,
     large_tenant,
     local_stack,
+    memory,
     race,
     sizes,
 )
@@ -73,6 +74,7 @@ class Run:
             "tenant": lambda: [large_tenant.table(at, sessions=3_000 if quick else 100_000)],
             "fresh": lambda: [fresh.table(at, times=3 if quick else 7, beside=commit)],
             "sizes": lambda: [sizes.table()],
+            "resident": lambda: [memory.table(at)],
             "retrieval": lambda: retrieval.tables(dataset, endpoint=endpoint),
             "friends": lambda: retrieval.tables(load(FRIENDS), endpoint=endpoint),
             "assistants": lambda: retrieval.tables(load(ASSISTANTS), endpoint=endpoint),
@@ -87,7 +89,7 @@ class Run:
                 *context_beside.tables(quick=quick),
             ],
             "cost": lambda: cost.tables(at, quick=quick),
-            "idle": lambda: [idle.table()],
+            "idle": lambda: idle.tables(at),
             "truth": truth.tables,
             "prompt": lambda: prompt.tables(60) if quick else prompt.tables(),
             "summaries": summaries.tables,

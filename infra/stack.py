@@ -330,6 +330,8 @@ class Palimpsest(Stack):
         )
         indexes = ["by_created", "by_tenant", "due"]
         tables.grant(sweep.role, tables.memories, READS, WRITES, DELETES, indexes=indexes)
+        for table in (tables.sessions, tables.memories):
+            tables.grant_scan(sweep.role, table, "due")
         self.contents.grant(sweep.role, READ, ADD, REMOVE, LIST)
         every_minute = events.Schedule.rate(Duration.minutes(1))
         # The next round does the same work, so a failed round is not repeated.

@@ -35,7 +35,7 @@ class Service:
     def __init__(self, task: Mapping[str, Any]) -> None:
         self.counts: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
         self.spans: list[tuple[str, float, float]] = []
-        self._log = _Log()
+        self._log = Log()
         with contextlib.redirect_stdout(self._log):  # the functions' logger holds it from now on
             self._handlers = {
                 name: importlib.import_module(f"functions.{name}.handler").handler
@@ -112,7 +112,7 @@ class Service:
         return answer
 
 
-class _Log(io.StringIO):
+class Log(io.StringIO):
     """The log output of the functions."""
 
     def taken(self) -> int:

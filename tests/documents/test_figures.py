@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pytest
 from palimpsest.models.catalogue import AWS_PRICES
 
+from benchmarks.cost.idle import FULL, ROUND
 from benchmarks.retrieval.labelled.dataset import load
 from infra import paths
 from tests.documents import pages
@@ -187,9 +188,13 @@ CLAIMS = (
     ),
     Claim(
         "cost.md",
-        r"the key of `prod`, \$(\d), fifteen alarms,\s+\$(\d\.\d), and the sweep, \$(\d\.\d)",
-        tuple(
-            cell(IDLE, part, "prod") for part in ("encryption key", "alarms", "rounds of the sweep")
+        r"the key of `prod`, \$(\d), fifteen alarms,\s+\$(\d\.\d), and the sweep, \$(\d\.\d+)\. "
+        r"If more than 500 sessions and 500 users are stored, the sweep costs \$(\d\.\d+)",
+        (
+            cell(IDLE, "encryption key", "prod"),
+            cell(IDLE, "alarms", "prod"),
+            cell(IDLE, "rounds of the sweep", "prod"),
+            cell(ROUND, FULL, "US$ a month"),
         ),
     ),
     Claim(
@@ -220,11 +225,13 @@ CLAIMS = (
     Claim("operations.md", r"about \$(\d\.\d) a month while idle", (cell(IDLE, "all", "dev"),)),
     Claim(
         "deploy.md",
-        r"(?s)all the time \| \$(\d\.\d+).*once a minute \| \$(\d\.\d+).*and a dashboard \| "
+        r"(?s)all the time \| \$(\d\.\d+).*once a minute \| \$(\d\.\d+) \| \$(\d\.\d+) with "
+        r"more than 500 sessions.*and a dashboard \| "
         r"\$(\d\.\d+).*in `prod` alone \| \$(\d\.\d+)",
         (
             cell(IDLE, "polling of queues", "prod"),
             cell(IDLE, "rounds of the sweep", "prod"),
+            cell(ROUND, FULL, "US$ a month"),
             cell(IDLE, "alarms", "prod"),
             cell(IDLE, "encryption key", "prod"),
         ),
@@ -290,6 +297,11 @@ NO_RESULTS = {
         r"\$0\.03 for 10,000 uses",
         r"\$0\.50 a GB",
         r"256 to 1,769 MB",
+    ),
+    "rules.md": (  # ceilings, which the tests beside them hold
+        r"less than \$3\.50 in `prod`",
+        r"costs under \$600, logs",
+        r"under \$1,000 if",
     ),
     "graph.md": (r"256 MB, 1,000 rows and 2 MB",),
     "adapters.md": (r"up to 16 KB",),

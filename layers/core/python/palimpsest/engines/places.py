@@ -21,7 +21,7 @@ changed fields are set to their new value.
 
 SHARDS = 64
 """The number of partitions over which the due work of all tenants is spread. A round of the sweep
-queries each of them.
+looks at each of them.
 """
 STRIDE = 39  # shards; it shares no divisor with their number, so that each of them comes first
 MINUTE = 60
