@@ -158,7 +158,7 @@ def test_logs_are_kept_as_long_as_the_deployer_says() -> None:
 
 
 def test_a_stack_that_keeps_data_is_protected_until_the_deployer_gives_the_data_up(
-    tmp_path: Path,
+    synthesized: Synthesized, tmp_path: Path
 ) -> None:
     from aws_cdk import App, assertions
 
@@ -168,6 +168,9 @@ def test_a_stack_that_keeps_data_is_protected_until_the_deployer_gives_the_data_
     given_up = stage_named("prod", {"keep_data": "no", "search": "none"}.get)
     stack = Palimpsest(App(outdir=str(tmp_path)), stage=given_up, choices=Choices())
     assert not stack.termination_protection
+    stacks = {name: getattr(synthesized, name) for name in STAGES}
+    protected = {name for name in STAGES if told_of(stacks[name])["terminationProtection"]}
+    assert protected == {"prod"}
     found = assertions.Template.from_stack(stack).to_json()["Resources"].values()
     assert {each.get("DeletionPolicy", "Delete") for each in found} == {"Delete"}
     tables = [each for each in found if each["Type"] == "AWS::DynamoDB::Table"]
@@ -175,6 +178,13 @@ def test_a_stack_that_keeps_data_is_protected_until_the_deployer_gives_the_data_
     assert stage_named("prod").keeps_data
     with pytest.raises(SystemExit, match="keep_data"):
         stage_named("prod", {"keep_data": "perhaps"}.get)
+
+
+def told_of(template: Template) -> dict[str, Any]:
+    """What the CDK's command line tells CloudFormation about the stack of a template."""
+    artifacts = json.loads((template.path.parent / "manifest.json").read_text())["artifacts"]
+    properties: dict[str, Any] = artifacts[template.path.name.split(".")[0]]["properties"]
+    return properties
 
 
 def test_search_and_its_model_follow_the_stage_unless_told() -> None:
