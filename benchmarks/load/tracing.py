@@ -78,7 +78,7 @@ def _seconds_of_a_span(spans: int) -> float:
     """
     begun = time.process_time()
     for number in range(spans):
-        about = {"messaging.message.id": "1", "palimpsest.receives": 1}
+        about: dict[str, tracing.Value] = {"messaging.message.id": "1", "palimpsest.receives": 1}
         with tracing.span("process job", kind="consumer", parent=PARENT, attributes=about):
             pass
         if number % SPANS_OF_AN_EVENT == 0:
