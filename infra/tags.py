@@ -19,20 +19,19 @@ def tags_of(context: Callable[[str], Any]) -> Mapping[str, str]:
     `SystemExit` for tags that AWS would refuse on one of the resources.
     """
     pairs = [pair.strip() for pair in str(context("tags") or "").split(",") if pair.strip()]
-    tags = {key.strip(): value.strip() for key, _, value in (pair.partition("=") for pair in pairs)}
-    for pair in pairs:
-        _check(pair)
+    read = [_read(pair) for pair in pairs]
     # IAM takes `Team` and `team` for the same key.
-    keys = [*OURS, *(pair.partition("=")[0].strip().lower() for pair in pairs)]
+    keys = [*OURS, *(key.lower() for key, _ in read)]
     twice = sorted({key for key in keys if keys.count(key) > 1})
     if twice:
         raise SystemExit(f"The context `tags` may not name {', '.join(twice)} again.")
-    if len(tags) > MOST:
+    if len(read) > MOST:
         raise SystemExit(f"The context `tags` has at most {MOST} tags.")
-    return tags
+    return dict(read)
 
 
-def _check(pair: str) -> None:
+def _read(pair: str) -> tuple[str, str]:
+    """Return the key and the value of a tag."""
     key, equals, value = (part.strip() for part in pair.partition("="))
     if not (equals and KEY.fullmatch(key) and VALUE.fullmatch(value)):
         raise SystemExit(
@@ -40,3 +39,4 @@ def _check(pair: str) -> None:
             f"spaces and _.:/=+@- in keys and values, and no key that begins with aws:. It has "
             f"{pair!r}."
         )
+    return key, value
