@@ -265,7 +265,7 @@ def page(file: Path, table: str, *, minutes: float, users: int, pause: float) ->
     file.write_text(
         f"""# A storm
 
-Figures of decision [143](../adr/0143-a-storm.md).
+Figures of decisions [143](../adr/0143-a-storm.md) and [209](../adr/0209-a-hidden-message-is-work.md).
 
 `make storm` lets {users} users talk for {minutes:g} minutes with a local stack of its own. Each pauses for {pause:g} s between two turns, on
 average. Meanwhile everything goes wrong at the same time. Functions' processes are killed with `SIGKILL`, and a double of the model server misbehaves in {len(WAYS)} ways. Tables refuse up to
