@@ -8,6 +8,7 @@ SEARCH ?=
 URL ?=
 ARGS ?=
 WORKERS ?= auto
+UNUSED_BY_MODELS := flatbuffers packaging protobuf # only parts of onnxruntime import them that nobody calls
 LITELLM := litellm==1.109.1
 STAGES := lint,imports,docs unit contract,type,infra,audit,adapters e2e,stacks,searches
 
@@ -172,7 +173,7 @@ lock: $(DONE)/infra ## Resolve the requirements files again (ARGS=--upgrade for 
 	@$(COMPILE) --group runtime -o layers/runtime/requirements.txt
 	@$(COMPILE) --group models -c layers/runtime/requirements.txt -o layers/models/requirements.txt
 	@$(COMPILE) --group builtin -c layers/models/requirements.txt -c layers/runtime/requirements.txt \
-		-o layers/builtin/requirements.txt
+		$(addprefix --no-emit-package ,$(UNUSED_BY_MODELS)) -o layers/builtin/requirements.txt
 	@$(COMPILE) --group graph -o layers/graph/requirements.txt
 	@$(COMPILE) --group tokens -c layers/runtime/requirements.txt -o layers/tokens/requirements.txt
 	@$(COMPILE) --group traces -c layers/runtime/requirements.txt -o layers/traces/requirements.txt
@@ -184,7 +185,7 @@ lock: $(DONE)/infra ## Resolve the requirements files again (ARGS=--upgrade for 
 	@$(COMPILE) --group infra -c requirements-dev.txt -o requirements-infra.txt
 	@$(COMPILE) --group local -o requirements-local.txt
 	@for python in 3.11 3.13; do for machine in x86_64 aarch64; do \
-		$(UV) pip install --quiet --dry-run --target .build/lock --require-hashes --only-binary :all: \
+		$(UV) pip install --quiet --dry-run --no-deps --target .build/lock --require-hashes --only-binary :all: \
 			--python-version $$python --python-platform $$machine-manylinux_2_28 \
 			-r layers/runtime/requirements.txt -r layers/models/requirements.txt -r layers/builtin/requirements.txt \
 			-r layers/graph/requirements.txt -r layers/tokens/requirements.txt -r layers/client/requirements.txt; \

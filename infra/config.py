@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 
 from infra.bedrock import Bedrock, bedrock_of, of_bedrock
 from infra.layer_build import ON_AWS, Wheels, on_this_machine
+from infra.tags import tags_of
 from infra.traces import Traces, traces_of
 
 
@@ -132,6 +133,7 @@ class Choices:
     has_canary: bool = False  # new versions get a tenth of the calls first
     domain_name: str = ""  # of the API, besides the name that the gateway gives it
     certificate: str = ""  # the ARN of that name's certificate
+    tags: Mapping[str, str] = field(default_factory=dict)  # of every resource
 
 
 def _local() -> Stage:
@@ -349,6 +351,7 @@ def choices(context: Callable[[str], Any]) -> Choices:
         traces=traces_of(context),
         budget_usd=_budget(context),
         has_canary=_has_canary(context),
+        tags=tags_of(context),
         **_own_domain(context),
         **_jwt(context),
     )

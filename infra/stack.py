@@ -23,7 +23,7 @@ from infra.parts.contents import ADD, CALLS, EXPORTS, LIST, PASSING, READ, REMOV
 from infra.parts.http_api import HttpFront, asking
 from infra.parts.layers import Layers
 from infra.parts.monitoring import Monitoring
-from infra.parts.python_function import PythonFunction
+from infra.parts.python_function import SERVICE, PythonFunction
 from infra.parts.queues import UNTOLD, Line, Queues
 from infra.parts.retention import removal_policy
 from infra.parts.search import Search
@@ -81,11 +81,14 @@ class Palimpsest(Stack):
     def __init__(
         self, scope: Construct, *, stage: Stage, choices: Choices, flags: str = ""
     ) -> None:
+        tags = {"service": SERVICE, "stage": stage.name, **choices.tags}
         super().__init__(
             scope,
             stack_name(stage.name),
             description="Palimpsest: memory for agents",
             termination_protection=stage.keeps_data,
+            # CloudFormation gives these to resources that the CDK makes on its own, too.
+            tags=tags,
         )
         self._stage = stage
         self._choices = choices
@@ -106,8 +109,8 @@ class Palimpsest(Stack):
         self._add_workers()
         self._watch()
         self._add_outputs()
-        Tags.of(self).add("service", "palimpsest")
-        Tags.of(self).add("stage", stage.name)
+        for key, value in tags.items():
+            Tags.of(self).add(key, value)
 
     @property
     def key_parameter(self) -> str:
@@ -178,16 +181,16 @@ class Palimpsest(Stack):
         sends_to_itself: bool = False,
     ) -> PythonFunction:
         """Return a function that has those environment variables."""
-        traces, tracing, endpoint = self._choices.traces, self._layers.traces, ""
+        traces, collector, endpoint = self._choices.traces, self._layers.collector, ""
         if name in UNTRACED:
-            tracing = []
+            collector = []
         else:
             endpoint = traces.endpoint(self.region)
         function = PythonFunction(
             self,
             name,
             stage=self._stage,
-            layers=[*self._layers.every, *layers, *tracing],
+            layers=[*self._layers.every, *layers, *collector],
             timeout_seconds=seconds,
             memory_mb=memory_mb,
             environment={

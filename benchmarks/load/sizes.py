@@ -27,13 +27,17 @@ def table() -> Table:
         for folder in sorted(paths.FUNCTIONS.iterdir())
         if (folder / "handler.py").is_file()
     ]
-    notes = (f"A function with all layers has {whole():.0f} MB on AWS; Lambda takes {LIMIT}.",)
+    sizes = f"{whole():.0f} MB on AWS, and {whole(traces=True):.0f} MB with traces"
+    notes = (f"A function with all layers has {sizes}; Lambda takes {LIMIT}.",)
     return Table("Sizes, unzipped", ["part", "KB", "the largest in it, or who has it"], rows, notes)
 
 
-def whole() -> float:
-    """Return the size of all layers with their bytecode, in the megabytes of Lambda's limit."""
-    built = [layer_build.build(name, layer_build.ON_AWS) for name in LAYERS if _is_locked(name)]
+def whole(*, traces: bool = False) -> float:
+    """Return the size of all layers with their bytecode, in the megabytes of Lambda's limit. With
+    `traces`, the library for them is included.
+    """
+    names = [name for name in (*LAYERS, *(["traces"] if traces else [])) if _is_locked(name)]
+    built = [layer_build.build(name, layer_build.ON_AWS) for name in names]
     built.append(layer_build.build_core(layer_build.ON_AWS))
     files = [file for layer in built for file in layer.folder.rglob("*") if file.is_file()]
     return sum(file.stat().st_size for file in files) / MEGABYTE

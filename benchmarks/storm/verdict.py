@@ -31,10 +31,31 @@ class Verdict:
     empty_after: float | None = None
 
     @property
+    def faults(self) -> list[str]:
+        """Return what did not hold, in words. A hidden message counts as work that is not done,
+        because nobody can see whether it is.
+        """
+        wrong = {
+            "lost": self.lost,
+            "doubled": self.doubled,
+            "never sent": self.unknown,
+            "conversations out of order": self.out_of_order,
+            "contexts invalid or over the budget": self.bad_contexts,
+        }
+        faults = [f"{len(texts)} {name}" for name, texts in wrong.items() if texts]
+        if self.unfinished or not _in_time(self.quiet_after):
+            faults.append("work not done within three minutes")
+        if not _in_time(self.empty_after):
+            faults.append("messages still hidden after three minutes")
+        return faults
+
+    @property
     def holds(self) -> bool:
-        wrong = (self.lost, self.doubled, self.unknown, self.out_of_order, self.bad_contexts)
-        is_quiet = self.quiet_after is not None and self.quiet_after <= QUIET_SECONDS
-        return not any(wrong) and not self.unfinished and is_quiet
+        return not self.faults
+
+
+def _in_time(after: float | None) -> bool:
+    return after is not None and after <= QUIET_SECONDS
 
 
 def judge(verdict: Verdict, session: Session, stored: Sequence[str]) -> None:

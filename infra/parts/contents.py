@@ -12,6 +12,7 @@ from constructs import Construct
 
 from infra.config import Stage
 from infra.parts.accepted import accept
+from infra.parts.emptying import log_in_the_stack
 from infra.parts.retention import removal_policy
 
 READ, ADD, REMOVE, LIST = "s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:ListBucket"
@@ -87,6 +88,8 @@ class Contents(Construct):
             # CloudFormation deletes no bucket that has objects.
             auto_delete_objects=stage.is_on_aws and not stage.keeps_data,
         )
+        if stage.is_on_aws and not stage.keeps_data:
+            log_in_the_stack(self, stage=stage, key=key)
         accept(
             self,
             "S1",

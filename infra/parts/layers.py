@@ -16,8 +16,8 @@ class Layers(Construct):
     All functions have `every`. Functions that call a model or search have `models`. Functions that
     make vectors with the models that ship with them have `embedding` instead, which contains both.
     `graph` is for queries of knowledge graphs, and `tokens` for the check of an issuer's tokens.
-    `console` and `description` are for pages. `client` is for agents that run in Lambda. `traces`
-    is for functions that send spans: the library for it, and the collector if one is named.
+    `console` and `description` are for pages. `client` is for agents that run in Lambda.
+    `collector` is for functions that send spans, if the deployer names a layer with a collector.
     """
 
     def __init__(self, scope: Construct, *, stage: Stage, traces: Traces) -> None:
@@ -25,16 +25,11 @@ class Layers(Construct):
         self._stage = stage
         is_local = stage.search == "embedded"  # a file that functions on one machine share
         core = self._layer("Core", layer_build.build_core(stage.wheels, is_local=is_local))
+        self.every = [core, self._runtime(traces)]
+        self.collector: list[lambda_.ILayerVersion] = []
         if traces.sink and traces.layer:
-            # A function has at most five layers, and `memories` has none left for both.
-            together = layer_build.build_together(("runtime", "traces"), stage.wheels)
-            self.every = [core, self._layer("Runtime", together)]
-            self.traces: list[lambda_.ILayerVersion] = [
-                lambda_.LayerVersion.from_layer_version_arn(self, "Collector", traces.layer)
-            ]
-        else:
-            self.every = [core, self._built("runtime")]
-            self.traces = [self._built("traces")] if traces.sink else []
+            layer = lambda_.LayerVersion.from_layer_version_arn(self, "Collector", traces.layer)
+            self.collector = [layer]
         self.models = [self._built("models")]
         client = layer_build.build("client", stage.wheels)  # without compiled code
         pythons = [
@@ -51,6 +46,15 @@ class Layers(Construct):
         if stage.embedding == BUILTIN:
             together = layer_build.build_together(("models", "builtin"), stage.wheels)
             self.embedding = [self._layer("Embedding", together)]
+
+    def _runtime(self, traces: Traces) -> lambda_.LayerVersion:
+        """Return the layer of the packages that every function needs. If the stack traces, the
+        library for it is in the same layer, because a function has at most five.
+        """
+        if not traces.sink:
+            return self._built("runtime")
+        together = layer_build.build_together(("runtime", "traces"), self._stage.wheels)
+        return self._layer("Runtime", together)
 
     def tokens(self) -> list[lambda_.LayerVersion]:
         """Return the layer that checks tokens. Only a stack that accepts tokens has it. Call this

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shutil
 import struct
+import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from palimpsest_graph.ladybug.process import GraphProcess, NotStarted
 
 MEMORY = 64 * 1024 * 1024
 DYNAMIC, RUNPATH, RPATH = 2, 29, 15
+NOT_LOADED = 127  # the exit code of a program whose library is not found
 IGNORED = 0x6FFFFDF5  # a tag that the loader does not act on (DT_GNU_PRELINKED)
 CODE_AS_SHELL = "#!/bin/sh\necho 'error while loading shared libraries' >&2\nexit 127\n"
 
@@ -35,18 +36,38 @@ def without_runpath(binary: Path, copy: Path) -> Path:
     return copy
 
 
+def needing_a_path(binary: Path, folder: Path) -> Path:
+    """A copy of the Python that runs this, which needs one of its libraries under a name that is
+    only in `folder`: that of Python itself, or of mathematics where Python is linked statically.
+    """
+    maps = Path("/proc/self/maps").read_text().splitlines()
+    known = {Path(line).name: Path(line.split()[-1]) for line in maps if "/" in line}
+    pythons, others = (
+        [name for name in known if name.startswith(start)] for start in ("libpython", "libm.so")
+    )
+    (name, *_) = [*pythons, *others]
+    other = name.replace("lib", "pal", 1)
+    copy = without_runpath(binary, folder / "python")
+    content = copy.read_bytes()
+    assert f"\0{name}\0".encode() in content
+    copy.write_bytes(content.replace(f"\0{name}\0".encode(), f"\0{other}\0".encode()))
+    (folder / other).symlink_to(known[name])
+    return copy
+
+
 @pytest.fixture
 def python(tmp_path: Path) -> str:
     """A Python that finds its library as Lambda's does: by LD_LIBRARY_PATH alone."""
-    if not sysconfig.get_config_var("Py_ENABLE_SHARED"):
-        pytest.skip("This Python is linked statically, so it needs no path of libraries.")
-    return str(without_runpath(Path(sys.executable).resolve(), tmp_path / "python"))
+    copy = str(needing_a_path(Path(sys.executable).resolve(), tmp_path))
+    done = subprocess.run([copy, "--version"], env={}, check=False, capture_output=True)  # noqa: S603
+    assert done.returncode == NOT_LOADED
+    return copy
 
 
 def test_the_engine_starts_on_a_python_that_needs_the_path_of_its_libraries(
     python: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("LD_LIBRARY_PATH", str(sysconfig.get_config_var("LIBDIR")))
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(Path(python).parent))
     monkeypatch.setenv("PYTHONHOME", "/nowhere")  # nothing else of the environment is passed on
     process = GraphProcess([], memory=MEMORY, python=python)
     assert process.ask({"statements": [], "cypher": "RETURN 1 AS a", "parameters": {}, "seconds": 20,

@@ -29,9 +29,12 @@ from tests.engines import dynoxide
 from tests.engines.npm import required
 
 APPENDS = 24
+CHANGES = {"upsert_memory": APPENDS + 1, "update_memory": APPENDS + 2, "delete_memory": APPENDS + 3}
+"""The numbers of the traces in which a caller saves, changes and deletes a memory."""
 KEY = "/traces/openai-api-key"
 MODEL, EMBEDDING = "gpt-4.1-nano", "text-embedding-3-small"
 QUEUES = ("summarize", "extract", "embed")
+PAGE = paths.PROJECT / "docs" / "traces.md"
 CREDENTIALS = {
     "AWS_ACCESS_KEY_ID": "test",
     "AWS_SECRET_ACCESS_KEY": "test",
@@ -113,6 +116,8 @@ def traced(aws: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trace
 def told_to(endpoint: str, aws: str, models: str, folder: Path) -> dict[str, str]:
     sqs: Any = boto3.client("sqs", endpoint_url=aws)
     ssm: Any = boto3.client("ssm", endpoint_url=aws)
+    s3: Any = boto3.client("s3", endpoint_url=aws)
+    s3.create_bucket(Bucket="contents")
     ssm.put_parameter(Name=KEY, Value="test", Type="SecureString")
     urls = {
         f"{name.upper()}_QUEUE_URL": sqs.create_queue(QueueName=f"{name}-{uuid.uuid4().hex[:8]}")[
@@ -132,7 +137,7 @@ def told_to(endpoint: str, aws: str, models: str, folder: Path) -> dict[str, str
         "SESSIONS_TABLE": sessions_table(endpoint),
         "MEMORIES_TABLE": memories_table(endpoint),
         "TENANTS_TABLE": tenants_table(endpoint),
-        "CONTENTS_BUCKET": "none",
+        "CONTENTS_BUCKET": "contents",
         "EVENT_BUS": "default",
         "OPENAI_KEY_PARAMETER": KEY,
         "OPENAI_BASE_URL": models,
@@ -154,7 +159,13 @@ def outcome(environment: Mapping[str, str]) -> Traced:
     ]
     tables = [environment["SESSIONS_TABLE"], environment["MEMORIES_TABLE"]]
     queues = {name: environment[f"{name.upper()}_QUEUE_URL"] for name in QUEUES}
-    asked = {"appends": appends, "tables": tables, "queues": queues, "recall": traceparent(APPENDS)}
+    asked = {
+        "appends": appends,
+        "tables": tables,
+        "queues": queues,
+        "recall": traceparent(APPENDS),
+        "changes": {name: traceparent(number) for name, number in CHANGES.items()},
+    }
     done = subprocess.run(
         [sys.executable, "-m", "tests.doubles.traced_service"],
         input=json.dumps(asked), env=dict(environment), cwd=paths.PROJECT, check=False,
@@ -187,7 +198,7 @@ def test_every_append_is_joined_from_the_client_to_the_index_and_its_model(
 
 
 def test_no_span_is_lost_from_its_trace(traced: Traced) -> None:
-    clients = {f"0x{number + 1:016x}" for number in range(APPENDS + 1)}
+    clients = {f"0x{number + 1:016x}" for number in range(APPENDS + 1 + len(CHANGES))}
     parents = {span["parent_id"] for span in traced.spans if span["parent_id"] is not None}
     assert parents <= clients | set(traced.by_id)
 
@@ -201,7 +212,10 @@ def test_work_that_an_append_starts_is_in_its_trace_with_the_models_that_do_it(
         f"0x{number + 1:032x}" for number in range(APPENDS)
     }
     assert sum(traced.reaches(span, f"chat {MODEL}") for span in jobs) > 2
-    upserts = [span for span in traced.spans if span["name"] == "upsert_memory"]
+    by_caller = traced.of_trace(CHANGES["upsert_memory"])
+    upserts = [
+        span for span in traced.spans if span["name"] == "upsert_memory" and span not in by_caller
+    ]
     assert sum(span["attributes"]["gen_ai.memory.record.count"] for span in upserts) > 0
     job_ids = {span["context"]["span_id"] for span in jobs}
     assert all(job_ids & set(traced.above(span)) for span in upserts)
@@ -212,6 +226,33 @@ def test_a_recall_is_a_search_of_memory_in_the_words_of_opentelemetry(traced: Tr
     assert search["attributes"]["gen_ai.operation.name"] == "search_memory"
     assert search["attributes"]["gen_ai.memory.store.id"] == "acme"
     assert search["attributes"]["gen_ai.memory.record.count"] > 0
+
+
+@pytest.mark.parametrize("operation", CHANGES)
+def test_a_change_of_a_memory_is_an_operation_in_the_words_of_opentelemetry(
+    traced: Traced, operation: str
+) -> None:
+    mine = traced.of_trace(CHANGES[operation])
+    (request,) = [span for span in mine if span["name"] == "request"]
+    (changed,) = [span for span in mine if span["name"] == operation]
+    assert changed["parent_id"] == request["context"]["span_id"]
+    assert changed["attributes"] == {
+        "gen_ai.operation.name": operation,
+        "gen_ai.memory.store.id": "acme",
+        "gen_ai.memory.record.count": 1,
+    }
+
+
+def test_the_page_lists_the_names_and_attributes_of_all_spans(traced: Traced) -> None:
+    rows = re.findall(r"^\| (`.+?) \| \w+ \|(.+)$", PAGE.read_text(), re.MULTILINE)
+    listed = {
+        name.replace(" <model>", ""): set(re.findall(r"`([\w.]+)`", row))
+        for names, row in rows
+        for name in re.findall(r"`(.+?)`", names)
+    }
+    for span in traced.spans:
+        name = re.sub(r"^(chat|embeddings) .+", r"\1", span["name"])
+        assert set(span["attributes"]) - {"error.type"} <= listed[name], name
 
 
 def test_calls_of_models_tell_their_tokens(traced: Traced) -> None:
@@ -231,5 +272,5 @@ def test_calls_of_models_tell_their_tokens(traced: Traced) -> None:
 
 def test_no_span_holds_a_text(traced: Traced) -> None:
     written = json.dumps(traced.spans)
-    words = {"violin", "kayak", "sextant", "cellar", "inventory", "Where is"}
+    words = {"lighthouse", "violin", "kayak", "sextant", "cellar", "inventory", "Where is"}
     assert [word for word in words if re.search(word, written)] == []

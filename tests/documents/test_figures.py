@@ -268,6 +268,14 @@ CLAIMS = (
         ),
     ),
     Claim(
+        "traces.md",
+        r"five layers, and (\d+) MB in all of them\. With traces, .* four layers and (\d+) MB",
+        (
+            note("Sizes, unzipped", r"Lambda takes (\d+)"),
+            note("Sizes, unzipped", r"and (\d+) MB with traces"),
+        ),
+    ),
+    Claim(
         "models.md",
         r"a recall takes (\d+) ms, and (\d+) ms without",
         (

@@ -131,7 +131,7 @@ def verify_token(authorization: str, *, now: float | None = None) -> None:
     prefix = "bedrock-api-key-"
     if kind != "Bearer" or not token.startswith(prefix):
         raise Refused(403, "invalid_api_key", "no token of Bedrock")
-    url = f"https://{base64.b64decode(token.removeprefix(prefix), validate=True).decode()}"
+    url = url_of(authorization)
     fields = dict(parse_qsl(urlsplit(url).query, keep_blank_values=True))
     if urlsplit(url).netloc != TOKEN_HOST or fields.get("Action") != "CallWithBearerToken":
         raise Refused(403, "invalid_api_key", "a token for something else")
@@ -155,6 +155,12 @@ def verify_token(authorization: str, *, now: float | None = None) -> None:
     _check_credential(fields["X-Amz-Credential"], fields.get("X-Amz-Security-Token"))
     if fields["X-Amz-Signature"] != signature(signed, KNOWN.secret):
         raise Refused(403, "invalid_api_key", "the token's signature is wrong")
+
+
+def url_of(authorization: str) -> str:
+    """Return the signed address that a token of Bedrock holds."""
+    token = authorization.removeprefix("Bearer bedrock-api-key-")
+    return f"https://{base64.b64decode(token, validate=True).decode()}"
 
 
 def _check_credential(credential: str, session: str | None) -> None:

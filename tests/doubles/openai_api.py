@@ -50,11 +50,21 @@ OK = Step()
 
 @dataclass(frozen=True)
 class Request:
-    """`headers` are named in lower case."""
+    """`headers` are named in lower case, and `sent` are the bytes of the body."""
 
     path: str
     headers: Mapping[str, str]
     body: dict[str, Any]
+    sent: bytes = b""
+
+
+@dataclass(frozen=True)
+class Answered:
+    """An answer as it was sent. `headers` are those that the server chose."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
 
 
 def echo(request: dict[str, Any]) -> str:
@@ -63,10 +73,11 @@ def echo(request: dict[str, Any]) -> str:
 
 @dataclass
 class OpenAIApi(HttpDouble):
-    """The server; `requests` is what it was asked, in order."""
+    """The server; `requests` is what it was asked, and `answers` what it answered, in order."""
 
     answer: Answer = echo
     requests: list[Request] = field(default_factory=list)
+    answers: list[Answered] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -96,7 +107,7 @@ class OpenAIApi(HttpDouble):
                 self.sent = self.rfile.read(int(self.headers["Content-Length"]))
                 body = json.loads(self.sent)
                 headers = {name.lower(): value for name, value in self.headers.items()}
-                step = outer._take(Request(self.path.removeprefix("/v1"), headers, body))
+                step = outer._take(Request(self.path.removeprefix("/v1"), headers, body, self.sent))
                 try:
                     outer._play(self, step, body)
                 except (BrokenPipeError, ConnectionResetError):
@@ -125,9 +136,9 @@ class OpenAIApi(HttpDouble):
             return
         is_stream = bool(request.get("stream")) and step.status < 400
         body = step.body if step.body is not None else self._right(step, request, is_stream)
-        _head(
-            handler, step, len(body), kind="text/event-stream" if is_stream else "application/json"
-        )
+        kind = "text/event-stream" if is_stream else "application/json"
+        _head(handler, step, len(body), kind=kind)
+        self.answers.append(Answered(step.status, {"content-type": kind, **step.headers}, body))
         if step.truncated:
             handler.close_connection = True
             body = body[: len(body) // 2]

@@ -168,7 +168,7 @@ def talk(task: Mapping[str, Any]) -> Mapping[str, Any]:
         def call(function: str, method: str, path: str, body: Any, **headers: str) -> Any:
             answer = handlers[function](event(method, path, body, **headers), LambdaContext())
             assert answer["statusCode"] < 300, answer["body"]
-            return json.loads(answer["body"])
+            return json.loads(answer["body"] or "null")
 
         def settle() -> None:
             for _ in range(ROUNDS):
@@ -196,8 +196,20 @@ def talk(task: Mapping[str, Any]) -> Mapping[str, Any]:
             {"query": "Where is the violin?"},
             **headers_of_recall,
         )
+        change(call, task["changes"])
     spans = [json.loads(span.to_json(indent=None)) for span in exporter.get_finished_spans()]
     return {"spans": spans, "again": queues.again, "failures": streams.failures}
+
+
+def change(call: Any, traces: Mapping[str, str]) -> None:
+    """Save, change and delete one memory, each in the trace that the task names."""
+    memories = f"/v1/users/{USER}/memories"
+    new = {"memories": [{"type": "fact", "content": "Sarah lives beside a lighthouse."}]}
+    saved = call("memories", "POST", memories, new, traceparent=traces["upsert_memory"])
+    path = f"{memories}/{saved['memories'][0]['id']}"
+    newer = {"importance": 0.9}
+    call("memories", "PATCH", path, newer, traceparent=traces["update_memory"])
+    call("memories", "DELETE", path, {}, traceparent=traces["delete_memory"])
 
 
 if __name__ == "__main__":

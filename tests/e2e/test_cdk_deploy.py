@@ -23,7 +23,7 @@ CDK = npm.NODE_MODULES / "aws-cdk" / "bin" / "cdk"
 STACK = "Palimpsest-local"
 OTHER = "of another release"
 RUNBOOK = (paths.PROJECT / "docs" / "runbook.md").read_text(encoding="utf-8")
-CONTEXT = ("-c", "stage=local", "-c", "embedding=openai")
+CONTEXT = ("-c", "stage=local", "-c", "embedding=openai", "-c", "tags=team=memory,cost=42")
 """Without the layer of the built-in models: packing it would take the command line longer than all
 else.
 """
@@ -98,7 +98,10 @@ def test_plain_bootstrap_and_deploy_bring_the_service_up(
     )
 
     outputs = json.loads(said.read_text())[STACK]
-    assert outputs == target.Target(STACK, target.local_session(), aws.endpoint).outputs()
+    place = target.Target(STACK, target.local_session(), aws.endpoint)
+    assert outputs == place.outputs()
+    tags = place.client("sqs").list_queue_tags(QueueUrl=outputs["SweepQueueUrl"])["Tags"]
+    assert tags.items() >= {"team": "memory", "cost": "42", "stage": "local"}.items()
     url = f"{aws.endpoint}/_aws/execute-api/{outputs['ApiId']}/$default/v1/health"
     with urllib.request.urlopen(url, timeout=PATIENCE) as answer:  # noqa: S310
         assert answer.status == 200

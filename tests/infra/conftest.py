@@ -88,6 +88,39 @@ def without_search(tmp_path_factory: pytest.TempPathFactory) -> Template:
     return of_one_stage(tmp_path_factory.mktemp("cdk.out"), "dev", search="none")
 
 
+COLLECTOR = "arn:aws:lambda:eu-central-1:901920570463:layer:aws-otel-collector-arm64:1"
+LARGEST = {
+    "search": "opensearch",
+    "deploy": "canary",
+    "models_from": "bedrock",
+    "models": "global.openai.gpt-6-luna,us.openai.gpt-oss-120b-1:0",
+    "rerank": "cohere",
+    "domain_name": "memory.example.com",
+    "certificate": "arn:aws:acm:us-east-1:123456789012:certificate/1",
+    "alarm_email": "ops@example.com",
+    "traces": "xray",
+    "tags": "team=memory,cost=42",
+}
+"""The choices that add most to a template, all at once."""
+
+
+@pytest.fixture(scope="session")
+def largest(tmp_path_factory: pytest.TempPathFactory) -> Template:
+    """The stage `prod` with every choice that adds to it, the models that ship with the functions,
+    and the rights that its models of Bedrock need.
+    """
+    return of_one_stage(tmp_path_factory.mktemp("cdk.out"), "prod", staged=False, **LARGEST)
+
+
+@pytest.fixture(scope="session")
+def largest_on_bedrock(tmp_path_factory: pytest.TempPathFactory) -> Template:
+    """The same with vectors of Bedrock, tables in place of the domain, and a collector's layer."""
+    chosen = {**LARGEST, "search": "dynamodb", "embedding": "cohere", "traces_layer": COLLECTOR}
+    sink = "http://localhost:4318/v1/traces"
+    folder = tmp_path_factory.mktemp("cdk.out")
+    return of_one_stage(folder, "prod", staged=False, **{**chosen, "traces": sink})
+
+
 @pytest.fixture(scope="session")
 def prod_on_tables(tmp_path_factory: pytest.TempPathFactory) -> Template:
     """The stage `prod` with the tables of the search index; its assets stand beside it as they are

@@ -172,7 +172,7 @@ def test_logs_are_kept_as_long_as_the_deployer_says() -> None:
 
 
 def test_a_stack_that_keeps_data_is_protected_until_the_deployer_gives_the_data_up(
-    tmp_path: Path,
+    synthesized: Synthesized, tmp_path: Path
 ) -> None:
     from aws_cdk import App, assertions
 
@@ -182,6 +182,9 @@ def test_a_stack_that_keeps_data_is_protected_until_the_deployer_gives_the_data_
     given_up = stage_named("prod", {"keep_data": "no", "search": "none"}.get)
     stack = Palimpsest(App(outdir=str(tmp_path)), stage=given_up, choices=Choices())
     assert not stack.termination_protection
+    stacks = {name: getattr(synthesized, name) for name in STAGES}
+    protected = {name for name in STAGES if told_of(stacks[name])["terminationProtection"]}
+    assert protected == {"prod"}
     found = assertions.Template.from_stack(stack).to_json()["Resources"].values()
     assert {each.get("DeletionPolicy", "Delete") for each in found} == {"Delete"}
     tables = [each for each in found if each["Type"] == "AWS::DynamoDB::Table"]
@@ -212,6 +215,13 @@ def test_choices_are_repeated_word_by_word_and_restored_tables_are_not_among_the
     assert shlex.split(context_flags(chosen_by(flags))) == flags
     again = chosen_by([*flags, "budget_usd=7"])
     assert choices(again.get) == replace(choices(context.get), budget_usd=7)
+
+
+def told_of(template: Template) -> dict[str, Any]:
+    """What the CDK's command line tells CloudFormation about the stack of a template."""
+    artifacts = json.loads((template.path.parent / "manifest.json").read_text())["artifacts"]
+    properties: dict[str, Any] = artifacts[template.path.name.split(".")[0]]["properties"]
+    return properties
 
 
 def test_search_and_its_model_follow_the_stage_unless_told() -> None:

@@ -160,6 +160,22 @@ def test_a_stage_on_aws_that_keeps_nothing_empties_its_bucket_before_it_goes(
     assert emptied == {"local": False, "dev": True, "prod": False}
 
 
+def test_every_function_logs_into_a_group_of_its_stack_and_can_make_no_other(
+    synthesized: Synthesized,
+) -> None:
+    """Lambda would make a group outside the stack, which never expires and outlives it."""
+    for stage in ("local", "dev", "prod"):
+        found = getattr(synthesized, stage).body["Resources"]
+        functions = [each for each in found.values() if each["Type"] == "AWS::Lambda::Function"]
+        groups = [each["Properties"]["LoggingConfig"]["LogGroup"]["Ref"] for each in functions]
+        assert {found[group]["Type"] for group in groups} == {"AWS::Logs::LogGroup"}
+        assert len(set(groups)) == len(functions)
+        assert all("RetentionInDays" in found[group]["Properties"] for group in groups)
+        rights = [each for each in found.values() if each["Type"].startswith("AWS::IAM::")]
+        assert "AWSLambdaBasicExecutionRole" not in json.dumps(rights)
+        assert "logs:CreateLogGroup" not in json.dumps(rights)
+
+
 def test_what_goes_to_aws_is_not_the_local_stage_unless_it_is_named() -> None:
     assert chosen_stages(None) == ["dev", "prod"]
     assert chosen_stages("local") == ["local"]

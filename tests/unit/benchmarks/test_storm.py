@@ -1,9 +1,11 @@
 """A storm is judged by the acknowledged texts, and its model misbehaves in many ways."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarks.storm.__main__ import page
 from benchmarks.storm.model import WAYS, well
 from benchmarks.storm.picture import Story, svg
 from benchmarks.storm.talk import Session, wrong_with
@@ -19,7 +21,7 @@ USER = {"role": "user", "content": "x"}
 def judged(
     stored: list[str], *, acknowledged: list[str], unknown: list[str] | None = None
 ) -> Verdict:
-    verdict = Verdict(quiet_after=10)
+    verdict = Verdict(quiet_after=10, empty_after=20)
     judge(verdict, Session("s", acknowledged, unknown or []), stored)
     return verdict
 
@@ -37,8 +39,11 @@ def test_what_was_acknowledged_must_be_there_once_and_in_order() -> None:
 def test_a_storm_after_which_something_goes_on_for_more_than_three_minutes_is_failed(
     quiet: float | None,
 ) -> None:
-    assert not Verdict(quiet_after=quiet).holds
-    assert not Verdict(quiet_after=9, unfinished=["extract running"]).holds
+    assert Verdict(quiet_after=9, empty_after=9).holds
+    assert not Verdict(quiet_after=quiet, empty_after=9).holds
+    assert not Verdict(quiet_after=9, empty_after=9, unfinished=["extract running"]).holds
+    hidden = Verdict(quiet_after=9, empty_after=quiet)
+    assert hidden.faults == ["messages still hidden after three minutes"]
 
 
 @pytest.mark.parametrize(
@@ -60,6 +65,18 @@ def test_a_context_must_be_valid_and_within_its_budget(
 
 def test_a_conversation_without_messages_has_an_empty_context() -> None:
     assert wrong_with({"messages": [], "tokens": {"total": 0}}, 10, may_be_empty=True) is None
+
+
+def test_a_new_report_leaves_those_of_other_storms_on_the_page(tmp_path: Path) -> None:
+    file = tmp_path / "storm.md"
+    for number in (1, 2):
+        page(file, f"| report | {number} |\n", minutes=10, users=20, pause=2)
+        if number == 1:
+            file.write_text(file.read_text() + "\n## An hour\n\nAs it was.\n")
+    said = file.read_text()
+    assert "| report | 2 |" in said
+    assert "| report | 1 |" not in said
+    assert said.endswith("\n## An hour\n\nAs it was.\n")
 
 
 def test_the_model_misbehaves_in_28_ways_and_answers_well_otherwise() -> None:

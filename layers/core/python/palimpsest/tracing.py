@@ -19,9 +19,7 @@ HEADER = "traceparent"
 Kind = Literal["internal", "server", "client", "producer", "consumer"]
 Value = str | int | float
 Work = TypeVar("Work", bound=Callable[..., Any])
-MemoryOperation = Literal[
-    "create_memory", "update_memory", "upsert_memory", "delete_memory", "search_memory"
-]
+MemoryOperation = Literal["update_memory", "upsert_memory", "delete_memory", "search_memory"]
 
 
 class OpenSpan(Protocol):
