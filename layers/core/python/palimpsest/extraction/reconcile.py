@@ -14,6 +14,7 @@ from itertools import chain
 from palimpsest.conversations.message import Message, text_of
 from palimpsest.extraction.chunk import Chunk
 from palimpsest.extraction.finding import Finding
+from palimpsest.extraction.of_people import said_of_a_person
 from palimpsest.extraction.relating import READ, Related, related
 from palimpsest.extraction.testimony.speakers import USER
 from palimpsest.extraction.timing import changes_on_a_day
@@ -94,8 +95,10 @@ def reconciled(
         if finding.depends and _corrects(finding, statement, rank, chunk, state):
             put_right.add(quoted)
             continue
-        if _changes(finding, statement, rank, state) or _puts_right(
-            finding, statement, rank, chunk, state
+        if (
+            _is_of_a_person(finding, statement, rank, state)
+            or _changes(finding, statement, rank, state)
+            or _puts_right(finding, statement, rank, chunk, state)
         ):
             continue
         is_end = _ends(finding, statement, rank, state)
@@ -114,8 +117,9 @@ def reconciled(
 
 
 def _says_nothing_else(statement: Statement) -> bool:
-    """Return whether the statement of an end gives no topic a value, begins no other state, names
-    nothing that takes the place of the ended thing, and has no other clause that states something.
+    """Return whether the statement of an end gives no topic a value, begins no other state, allows
+    nothing ("I can eat nuts again"), names nothing that takes the place of the ended thing, and has
+    no other clause that states something.
     """
     content = statement.content
     return statement.topic is None and not (
@@ -221,6 +225,35 @@ def _in_its_topic(statement: Statement) -> Statement:
     if slot is None and ends_of(statement.content):
         return replace(statement, topic=None)
     return replace(statement, topic=slot.topic) if slot else statement
+
+
+def _is_of_a_person(finding: Finding, statement: Statement, rank: int, state: _Known) -> bool:
+    """Return whether a statement about one of the user's people replaces or ends what is known of
+    that person, which it then does: "Anna has moved to Linz", after "My sister Anna lives in Graz".
+    Nothing else is done with a finding about somebody of a name that depends on others.
+    """
+    is_dropped = finding.depends and finding.subject not in (None, USER)
+    if statement.type not in READ or statement.speaker not in (None, USER):
+        return is_dropped
+    order = _order(statement, rank)
+    own = [_draft(other) for _, other, _ in state.statements]
+    stored = [record for record in state.records if record.order < order]
+    said = said_of_a_person(unlabelled(statement.content, statement.subject), [*own, *stored])
+    if said is None:
+        return is_dropped
+    own_effects = [said.effect_on(record) for record in own]
+    for place in (place for place, effect in enumerate(own_effects) if effect):
+        _end_own(place, order, state)
+    changed = [(record, effect) for record in stored if (effect := said.effect_on(record))]
+    replaced = next((record for record, effect in changed if effect == "replaces"), None)
+    for record, _ in changed[:MOST_ENDED]:
+        if record is not replaced:
+            _end_stored(record, order, state)
+    if said.slots or not finding.depends:
+        plain = replace(statement, type="fact", topic=None) if replaced else statement
+        version = _next_version(plain, replaced) if replaced else plain
+        state.statements.append((replace(finding, depends=False), version, rank))
+    return True
 
 
 def _in_known_words(statement: Statement, state: _Known) -> Statement:
