@@ -23,7 +23,7 @@ Effect = Literal["replaces", "ends"]
 
 
 @dataclass(frozen=True, slots=True)
-class SaidOfPerson:
+class StatementOfPerson:
     """A statement about a person: the topics to which it gives a value, as if the user had said it
     of themselves and as a topic of the person's, and what it says has ended.
     """
@@ -52,7 +52,7 @@ def slots_of(person: Person, rest: str) -> Sequence[Slot]:
     return [slot for slot in slots if slot is not None]
 
 
-def said_of_a_person(content: str, known: Sequence[Record]) -> SaidOfPerson | None:
+def said_of_a_person(content: str, known: Sequence[Record]) -> StatementOfPerson | None:
     """Return what a statement says of one of the user's people, if it changes one of the known
     records, else None.
     """
@@ -60,5 +60,5 @@ def said_of_a_person(content: str, known: Sequence[Record]) -> SaidOfPerson | No
     rest = said_of(person, content) if person else None
     if person is None or rest is None:
         return None
-    said = SaidOfPerson(person, slots_of(person, rest), ends_of(in_own_voice(rest)))
-    return said if any(map(said.effect_on, known)) else None
+    of_person = StatementOfPerson(person, slots_of(person, rest), ends_of(in_own_voice(rest)))
+    return of_person if any(map(of_person.effect_on, known)) else None

@@ -238,18 +238,18 @@ def _is_of_a_person(finding: Finding, statement: Statement, rank: int, state: _K
     order = _order(statement, rank)
     own = [_draft(other) for _, other, _ in state.statements]
     stored = [record for record in state.records if record.order < order]
-    said = said_of_a_person(unlabelled(statement.content, statement.subject), [*own, *stored])
-    if said is None:
+    of_person = said_of_a_person(unlabelled(statement.content, statement.subject), [*own, *stored])
+    if of_person is None:
         return is_dropped
-    own_effects = [said.effect_on(record) for record in own]
+    own_effects = [of_person.effect_on(record) for record in own]
     for place in (place for place, effect in enumerate(own_effects) if effect):
         _end_own(place, order, state)
-    changed = [(record, effect) for record in stored if (effect := said.effect_on(record))]
+    changed = [(record, effect) for record in stored if (effect := of_person.effect_on(record))]
     replaced = next((record for record, effect in changed if effect == "replaces"), None)
     for record, _ in changed[:MOST_ENDED]:
         if record is not replaced:
             _end_stored(record, order, state)
-    if said.slots or not finding.depends:
+    if of_person.slots or not finding.depends:
         plain = replace(statement, type="fact", topic=None) if replaced else statement
         version = _next_version(plain, replaced) if replaced else plain
         state.statements.append((replace(finding, depends=False), version, rank))
