@@ -114,6 +114,7 @@ ENDS = [
     ("Mein Laptop ist kaputt.", "Mein Laptop ist repariert."),
     ("Ma voiture est en panne.", "Ma voiture est réparée."),
     ("Mi lavadora está rota.", "Mi lavadora ya funciona."),
+    ("Fumo medio paquete al día.", "Llevo un mes sin fumar, lo he dejado del todo."),
 ]
 STAYS = [
     ("I use Vim.", "My brother switched from Vim to Zed."),
@@ -134,6 +135,10 @@ STAYS = [
     ("My salary is 60k.", "My boss got a raise to 90k."),
     ("I have a new car.", "My car is fixed."),
     ("I like my in-laws.", "My in-laws left a day early."),
+    ("My rent is 900 euros.", "My sister's rent was raised to 990 euros."),
+    ("Ich zahle 780 Euro Miete.", "Bei meiner Freundin ist die Miete erhöht worden, auf 835 Euro."),
+    ("Mi talla de camisa es la M.", "Me equivoqué con la talla de mi padre, usa la L."),
+    ("La cena de empresa es el viernes 12.", "Han cambiado la cena de antiguos alumnos al jueves."),
 ]
 
 

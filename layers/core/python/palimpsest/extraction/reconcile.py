@@ -31,6 +31,7 @@ from palimpsest.memory.meaning.frames import (
     move_of,
     moved,
 )
+from palimpsest.memory.meaning.people import is_of_another
 from palimpsest.memory.meaning.reading import is_meant_by, naming
 from palimpsest.memory.meaning.slots import MOST_NAMED, says_the_same_of, singular, slot_of
 from palimpsest.memory.meaning.transitions import (
@@ -438,7 +439,8 @@ def _corrects(
             return True
     for record in _likely_records(correction, statement, chunk, state):
         content = corrected(record.content, correction)
-        if content is not None and record.order < _order(statement, rank):
+        is_known = record.order < _order(statement, rank)
+        if content and is_known and not is_of_another(finding.content, record.content):
             right = _version(statement, record, content)
             state.statements.append((replace(finding, content=content), right, rank))
             return True
@@ -510,7 +512,9 @@ def _likest(statement: Statement, known: Sequence[Record]) -> Record | None:
     alike = [
         (likeness(content, unlabelled(record.content, record.subject)), record.order, record)
         for record in known
-        if record.type in READ and (record.subject or USER) == (statement.subject or USER)
+        if record.type in READ
+        and (record.subject or USER) == (statement.subject or USER)
+        and not is_of_another(content, record.content)
     ]
     best = max(alike, key=lambda entry: entry[:2], default=None)
     return best[2] if best is not None and best[0] > 0 else None
@@ -563,7 +567,7 @@ def _changed(change: Change, other: Record, statement: Statement) -> str | None:
         return None
     if other.topic_key is not None and other.topic_key == statement.topic_key:
         return None
-    return change(other)
+    return None if is_of_another(statement.content, other.content) else change(other)
 
 
 def is_preference(topic: str | None) -> bool:

@@ -44,6 +44,25 @@ def _related_first() -> re.Pattern[str]:
     return compiled(rf"(?P<called>{_OWNER} (?:{{unique}}|{{others}}|{{acquaintances}}))\b")
 
 
+@cache
+def _of_somebody() -> re.Pattern[str]:
+    return compiled(
+        r"(?<!\w)(?:of|for|at|bei|von|für|de|chez|pour|para) "
+        r"(?:my|our|mein\w*|unser\w*|mon|ma|notre|mi|nuestr[oa]) "
+        r"(?P<of>{unique}|{others}|{acquaintances}|{relatives})\b"
+        r"|(?<!\w)(?:my|our) (?P<whose>{unique}|{others}|{acquaintances}|{relatives})['’]s\b"
+    )
+
+
+def is_of_another(text: str, known: str) -> bool:
+    """Return whether a text is about something of one of the user's people whom the known text does
+    not name: "Bei meiner Freundin ist die Miete erhöht worden".
+    """
+    plain = known.casefold()
+    named = (match["of"] or match["whose"] for match in _of_somebody().finditer(text[:MOST]))
+    return any(person.casefold() not in plain for person in named)
+
+
 @lru_cache(maxsize=512)
 def people_of(text: str) -> tuple[Person, ...]:
     """Return the people whom a text introduces: "my sister Anna"."""
