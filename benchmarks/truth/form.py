@@ -54,7 +54,12 @@ is often a remark inside a request. Each was run once before it was read, and th
 trained on them.
 """
 
-BY_OUTSIDERS = (*IN_FREE_WORDS, *IN_PLAIN_WORDS, *IN_VOICES)
+EVERYDAY_CHANGES = (OURS / "cartwrights",)
+"""Eighty changes by an author who did not know the rules, each in one or two everyday sentences. It
+was run once before it was read, and then used for few repairs. No weights are trained on it.
+"""
+
+BY_OUTSIDERS = (*IN_FREE_WORDS, *IN_PLAIN_WORDS, *IN_VOICES, *EVERYDAY_CHANGES)
 """All sets by authors who did not know the rules, apart from those that are unread."""
 
 UNREAD = tuple(OURS / name for name in ("dockers", "bakers", "weavers", "tanners", "wainwrights"))

@@ -14,6 +14,7 @@ from itertools import chain
 from palimpsest.conversations.message import Message, text_of
 from palimpsest.extraction.chunk import Chunk
 from palimpsest.extraction.finding import Finding
+from palimpsest.extraction.of_people import said_of_a_person
 from palimpsest.extraction.relating import READ, Related, related
 from palimpsest.extraction.testimony.speakers import USER
 from palimpsest.extraction.timing import changes_on_a_day
@@ -30,6 +31,7 @@ from palimpsest.memory.meaning.frames import (
     move_of,
     moved,
 )
+from palimpsest.memory.meaning.people import is_of_another
 from palimpsest.memory.meaning.reading import is_meant_by, naming
 from palimpsest.memory.meaning.slots import MOST_NAMED, says_the_same_of, singular, slot_of
 from palimpsest.memory.meaning.transitions import (
@@ -94,8 +96,10 @@ def reconciled(
         if finding.depends and _corrects(finding, statement, rank, chunk, state):
             put_right.add(quoted)
             continue
-        if _changes(finding, statement, rank, state) or _puts_right(
-            finding, statement, rank, chunk, state
+        if (
+            _is_of_a_person(finding, statement, rank, state)
+            or _changes(finding, statement, rank, state)
+            or _puts_right(finding, statement, rank, chunk, state)
         ):
             continue
         is_end = _ends(finding, statement, rank, state)
@@ -114,8 +118,9 @@ def reconciled(
 
 
 def _says_nothing_else(statement: Statement) -> bool:
-    """Return whether the statement of an end gives no topic a value, begins no other state, names
-    nothing that takes the place of the ended thing, and has no other clause that states something.
+    """Return whether the statement of an end gives no topic a value, begins no other state, allows
+    nothing ("I can eat nuts again"), names nothing that takes the place of the ended thing, and has
+    no other clause that states something.
     """
     content = statement.content
     return statement.topic is None and not (
@@ -221,6 +226,35 @@ def _in_its_topic(statement: Statement) -> Statement:
     if slot is None and ends_of(statement.content):
         return replace(statement, topic=None)
     return replace(statement, topic=slot.topic) if slot else statement
+
+
+def _is_of_a_person(finding: Finding, statement: Statement, rank: int, state: _Known) -> bool:
+    """Return whether a statement about one of the user's people replaces or ends what is known of
+    that person, which it then does: "Anna has moved to Linz", after "My sister Anna lives in Graz".
+    Nothing else is done with a finding about somebody of a name that depends on others.
+    """
+    is_dropped = finding.depends and finding.subject not in (None, USER)
+    if statement.type not in READ or statement.speaker not in (None, USER):
+        return is_dropped
+    order = _order(statement, rank)
+    own = [_draft(other) for _, other, _ in state.statements]
+    stored = [record for record in state.records if record.order < order]
+    of_person = said_of_a_person(unlabelled(statement.content, statement.subject), [*own, *stored])
+    if of_person is None:
+        return is_dropped
+    own_effects = [of_person.effect_on(record) for record in own]
+    for place in (place for place, effect in enumerate(own_effects) if effect):
+        _end_own(place, order, state)
+    changed = [(record, effect) for record in stored if (effect := of_person.effect_on(record))]
+    replaced = next((record for record, effect in changed if effect == "replaces"), None)
+    for record, _ in changed[:MOST_ENDED]:
+        if record is not replaced:
+            _end_stored(record, order, state)
+    if of_person.slots or not finding.depends:
+        plain = replace(statement, type="fact", topic=None) if replaced else statement
+        version = _next_version(plain, replaced) if replaced else plain
+        state.statements.append((replace(finding, depends=False), version, rank))
+    return True
 
 
 def _in_known_words(statement: Statement, state: _Known) -> Statement:
@@ -405,7 +439,8 @@ def _corrects(
             return True
     for record in _likely_records(correction, statement, chunk, state):
         content = corrected(record.content, correction)
-        if content is not None and record.order < _order(statement, rank):
+        is_known = record.order < _order(statement, rank)
+        if content and is_known and not is_of_another(finding.content, record.content):
             right = _version(statement, record, content)
             state.statements.append((replace(finding, content=content), right, rank))
             return True
@@ -477,7 +512,9 @@ def _likest(statement: Statement, known: Sequence[Record]) -> Record | None:
     alike = [
         (likeness(content, unlabelled(record.content, record.subject)), record.order, record)
         for record in known
-        if record.type in READ and (record.subject or USER) == (statement.subject or USER)
+        if record.type in READ
+        and (record.subject or USER) == (statement.subject or USER)
+        and not is_of_another(content, record.content)
     ]
     best = max(alike, key=lambda entry: entry[:2], default=None)
     return best[2] if best is not None and best[0] > 0 else None
@@ -530,7 +567,7 @@ def _changed(change: Change, other: Record, statement: Statement) -> str | None:
         return None
     if other.topic_key is not None and other.topic_key == statement.topic_key:
         return None
-    return change(other)
+    return None if is_of_another(statement.content, other.content) else change(other)
 
 
 def is_preference(topic: str | None) -> bool:

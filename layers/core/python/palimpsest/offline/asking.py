@@ -58,6 +58,12 @@ def only_asks(sentence: str) -> bool:
     return all(_asks_without_mark(clause) or _asks(clause) for clause in clauses)
 
 
+def is_only_polite(text: str) -> bool:
+    """Return whether a text asks for something only by the "please" at its end."""
+    without_please = _pattern("please").sub("", text)
+    return without_please != text and not only_asks(without_please)
+
+
 @lru_cache(maxsize=64)
 def asks_for_confirmation(sentence: str) -> bool:
     """Return whether the sentence asks whether it is right: "I live in Kiel, don't I?"."""

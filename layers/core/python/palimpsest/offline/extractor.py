@@ -28,11 +28,12 @@ from palimpsest.memory.meaning.corrections import (
 )
 from palimpsest.memory.meaning.ends import End, ends_of, may_end
 from palimpsest.memory.meaning.frames import changes_a_value, dates_a_thing
+from palimpsest.memory.meaning.people import first_name, may_be_about_a_person
 from palimpsest.memory.meaning.relation import learned
 from palimpsest.memory.meaning.slots import Slot, slot_of
 from palimpsest.memory.meaning.standing import is_order, leans, refers
 from palimpsest.memory.record import Method
-from palimpsest.offline.asking import only_asks, without_asking
+from palimpsest.offline.asking import is_only_polite, only_asks, without_asking
 from palimpsest.offline.clauses import (
     as_oneself,
     asks_for_something,
@@ -180,6 +181,9 @@ class _MessageReader:
         self.people |= people_named(sentence)
         if _ends_what_it_does_not_state(sentence, self.before, statements):
             yield replace(self._depending(_with_what(sentence, self.before)), quote=sentence)
+        elif not statements and may_be_about_a_person(sentence):
+            name = (first_name(sentence) or "").casefold()
+            yield replace(self._depending(sentence), subject=name)
         yield from self._made(statements, quote=None if text is sentence else sentence)
 
     def _made(self, statements: Iterable[Stated], *, quote: str | None) -> Iterator[Finding]:
@@ -199,10 +203,15 @@ class _MessageReader:
 
 def _stating(sentence: str) -> str:
     """Return the sentence without questions and requests, unless one of them may change a known
-    value, as in "about the dinner, make it twelve people".
+    value, as in "about the dinner, make it twelve people", or belongs to an instruction: "from now
+    on give me long, detailed answers please".
     """
     rest = without_asking(sentence)
-    return sentence if rest != sentence and changes_a_value(sentence) else rest
+    if rest == sentence or changes_a_value(sentence):
+        return sentence
+    kind, _ = kind_of(rest)
+    is_cut = kind is not None and kind.type == "instruction" and sentence.startswith(rest)
+    return sentence if is_cut and is_only_polite(sentence[len(rest) :]) else rest
 
 
 def _contrasted(

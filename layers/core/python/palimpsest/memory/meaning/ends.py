@@ -68,12 +68,16 @@ STATES: Final = frozenset(
 """States of a person that end when another state begins, such as being single."""
 STATE: Final = "state"
 """The kind of an end of a state."""
+LIFTED: Final = "lifted"
+"""The kind of an end of something that was avoided."""
 OF_A_CLASS: Final = frozenset({"partner", "study", "job"}) | STATES
 """What an end may be about without naming it, if this is found by the words of a record, not only
 by its topic.
 """
 MOST_SAID = 4  # words of a record, among which its verb is
 MAY_HAVE_A_TAIL: Final = frozenset({"activity", "left", "possession", "thing", "job"})
+SAYS: Final = {LIFTED: "bans", "mended": "broken", "visit": "visits"}
+"""By kind of end, the list of words of which a statement has one if such an end can concern it."""
 NEVER: Final = frozenset({"never", "nie", "niemals", "jamais", "nunca"})
 HELD: Final = ("boss", "role_", "held_by_")
 """The topics whose value is a person with a role: "my boss"."""
@@ -208,8 +212,10 @@ def _is_unreal_in(clause: str, sentence: str) -> bool:
 
 
 def begins_state(sentence: str) -> bool:
-    """Return whether a sentence ends a state by telling of the next one: "We got married"."""
-    return any(end.kind == STATE for end in ends_of(sentence))
+    """Return whether a sentence ends a state by telling of the next one: "We got married", "I can
+    eat nuts again".
+    """
+    return any(end.kind in (STATE, LIFTED) for end in ends_of(sentence))
 
 
 def says_more(sentence: str) -> bool:
@@ -335,8 +341,8 @@ def _is_in_passing(end: End, record: Record) -> bool:
 
 def _says_so(record: Record, end: End) -> bool:
     """Return whether a record itself says that the thing has ended."""
-    return end.kind != "lifted" and any(
-        not set(end.words).isdisjoint(end_of_record.words)
+    return end.kind not in SAYS and any(
+        end_of_record.kind != LIFTED and not set(end.words).isdisjoint(end_of_record.words)
         for end_of_record in ends_of(record.content)
     )
 
@@ -412,15 +418,15 @@ _NAME_OR_NUMBER = re.compile(r"(?<=\w )(?!I\b)[A-ZÀ-Þ]\w|\d")
 def _is_of_kind(end: End, topic: str, record: Record) -> bool:
     """Return whether an end of this kind can concern a record of this topic."""
     content = record.content
+    if end.kind in SAYS:
+        return _has(SAYS[end.kind], content)
     match end.kind:
-        case "lifted":
-            may_end = _forbids(content)
         case "left":
             may_end = topic not in NOT_LEFT
         case "possession":
             may_end = not _owns().isdisjoint(_WORD.findall(spoken(content).casefold()))
         case "done":
-            may_end = record.type == "task" or _in_progress().search(content) is not None
+            may_end = record.type == "task" or _has("in_progress", content)
         case "trip":
             may_end = _visit().match(spoken(content)) is not None
         case "holder":
@@ -431,8 +437,13 @@ def _is_of_kind(end: End, topic: str, record: Record) -> bool:
 
 
 @cache
-def _in_progress() -> re.Pattern[str]:
-    return compiled(r"(?<!\w)(?:{in_progress})(?!\w)")
+def _list(name: str) -> re.Pattern[str]:
+    return compiled(rf"(?<!\w)(?:{{{name}}})(?!\w)")
+
+
+def _has(name: str, content: str) -> bool:
+    """Return whether a statement has words of the list of this name."""
+    return _list(name).search(spoken(content)) is not None
 
 
 @cache
@@ -440,16 +451,6 @@ def _visit() -> re.Pattern[str]:
     return compiled(
         r"(?:i|we) (?:am|are) (?:\w+ )?(?:in|at|on|visiting|staying)\b(?!.*\b(?:live|work))"
     )
-
-
-@cache
-def _bans() -> re.Pattern[str]:
-    return compiled(r"(?<!\w)(?:{bans})(?!\w)")
-
-
-def _forbids(content: str) -> bool:
-    """Return whether a statement says that somebody avoids something. An end may lift this."""
-    return bool(_bans().search(spoken(content)))
 
 
 def _is_about(end: End, topic: str, record: Record) -> bool:

@@ -42,7 +42,8 @@ def is_about(
     nothing, the words of the whole content count.
     """
     start, end = place
-    before, after = _LABEL.sub(" ", content[:start]), _LABEL.sub(" ", content[end:])
+    before = without_habits(_LABEL.sub(" ", content[:start]))
+    after = without_habits(_LABEL.sub(" ", content[end:]))
     unit = _UNIT.match(after)
     if unit is not None and not names_old:  # a unit alone is not the thing
         after = after[unit.end() :]
@@ -53,6 +54,16 @@ def is_about(
     own = naming(clause) or naming(whole) or words(spoken(whole))
     least = LEAST_NAMED if names_old else LEAST_SHARED
     return sum(is_meant_by(word, named) for word in own) >= least * len(own)
+
+
+@cache
+def _habits() -> re.Pattern[str]:
+    return compiled(r"(?<!\w)(?:{habits})(?!\w)")
+
+
+def without_habits(text: str) -> str:
+    """Return the text without words that say how often something is so: "usually"."""
+    return _habits().sub(" ", text)
 
 
 def count_the_same(new: str, new_in: str, old: str, old_in: str) -> bool:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
 
@@ -18,6 +18,7 @@ from palimpsest.memory.meaning.fitting import (
     in_a_label,
     is_about,
     is_year,
+    without_habits,
 )
 from palimpsest.memory.meaning.reading import PACKAGE, compiled, is_meant_by, naming, spoken
 from palimpsest.memory.meaning.transitions import transitions_of
@@ -34,6 +35,7 @@ HOURS = 24
 LONGEST_LABEL = 30  # characters of a name before a number
 ALIKE = 0.8  # of two spellings of one name
 MOST_OLD = 4  # words of a value that is denied
+LEAST_PART = 4  # letters of a word in a compound
 MOST_THINGS = 3  # words after "my" that may name what has the value
 _PLAIN = re.compile(
     r"(?i)^\W*(?:my|our|mein\w*|unser\w*|mon|ma|notre|mi|nuestr\w+) .{2,40}"
@@ -42,6 +44,9 @@ _PLAIN = re.compile(
 _FIRST_PERSON = re.compile(r"(?i)\b(?:i|we|ich|wir|je|j'|nous|on|yo|tengo|trabajo)\b")
 _ENDS = " \t.!,;:-()\"'"
 _HAS_GERMAN = re.compile(r"(?i) (?:hat|haben)(?! sich)\b")  # its main verb comes last
+_NEAR = re.compile(r"(?i)(?:next|this|tomorrow|today)\b")
+_ON = re.compile(r"(?i)\bon $")
+_AT = re.compile(r"(?i)\b(?:at|um|gegen|à|a las?) $")
 _UNIT = re.compile(r"\s[^\W\d_]")
 _LABEL = re.compile(r"(?<=\s)([^\W\d_][\w-]*) $")
 
@@ -311,31 +316,48 @@ def moved(content: str, by: Move) -> str | None:
     """Return the content with the new values in the places of its own. Return None if it is about
     another thing, or has no such values, or already has the new ones.
     """
-    own = [value for value in values_of(content[:MOST]) if not in_a_label(content, value.place)]
-    named = _named(_without(content[:MOST], own))
+    own = [
+        _as_time(value, content)
+        for value in values_of(content[:MOST])
+        if not in_a_label(content, value.place)
+    ]
+    known_words = _named(_without(content[:MOST], own))
+    named = [word for word in known_words if word not in _change_words()]
     if not own or not named or not _is_of(by, named):
         return None
     if by.is_marked and tense_of(content) == "past":
         return None
     if not all(_has(content, old) for old in by.denied):
         return None
+    is_joined = any(_is_compound(word, named) for word in by.named)
+    things = (*by.named, *named) if is_joined else by.named
     result, changes = content, 0
     for value in reversed(own):
         new = _new_value(value, own, by)
         if new is None or folded(new.text) == folded(value.text):
             continue
-        is_about_it = is_about(by.named, content, value.place, names_old=bool(by.denied))
+        is_about_it = is_about(things, content, value.place, names_old=bool(by.denied))
         if _fits(new, value) and is_about_it:
-            result = result[: value.start] + new.text + result[value.end :]
+            before, after = result[: value.start], result[value.end :]
+            if _NEAR.match(new.text):  # "due on Friday" becomes "due next Wednesday"
+                before = _ON.sub("", before)
+            result = before + _in_the_form_of(value, new) + after
             changes += 1
     return result if changes else None
 
 
+def _in_the_form_of(old: Value, new: Value) -> str:
+    """Return the new value, in the singular if it is a day of the week and the old one was."""
+    is_single = old.shape == "day" and old.text[-3:] == "day"
+    return new.text.removesuffix("s") if is_single and new.text[-4:] == "days" else new.text
+
+
 def _named(text: str) -> Sequence[str]:
-    """Return the words that name something. If a text has none, as "I get up at", return all its
-    words.
+    """Return the words that name something. If a text has none, as "I usually get up at", return
+    all its words but those that say how often.
     """
-    return naming(text) or words(spoken(text))
+    plain = without_habits(text)
+    return naming(plain) or words(spoken(plain))
 
 
 def _has(content: str, value: str) -> bool:
@@ -349,7 +371,7 @@ def _has(content: str, value: str) -> bool:
 
 def _is_of(by: Move, named: Sequence[str]) -> bool:
     heads = {thing[0] for thing in by.things} | set(by.of)
-    if not all(is_meant_by(head, named) for head in heads):
+    if not all(is_meant_by(head, named) or _is_compound(head, named) for head in heads):
         return False
     if by.is_marked and by.things:
         return True
@@ -357,6 +379,14 @@ def _is_of(by: Move, named: Sequence[str]) -> bool:
     if not both or not all(is_meant_by(word, by.named) for word in named):
         return False
     return not by.things or by.is_plain or _is_dated(named)
+
+
+def _is_compound(word: str, named: Sequence[str]) -> bool:
+    """Return whether a German word is made of two of the words: "Friseurtermin" of "Termin beim
+    Friseur".
+    """
+    begun = (word.removeprefix(first) for first in named if len(first) >= LEAST_PART)
+    return any(rest != word and rest.lstrip("sn") in named for rest in begun)
 
 
 @cache
@@ -411,6 +441,12 @@ def _new_value(value: Value, own: Sequence[Value], by: Move) -> Value | None:
         denied = folded(value.text) in by.denied
         return same[0] if denied and len(same) == 1 else None
     return same[0]
+
+
+def _as_time(value: Value, content: str) -> Value:
+    """Return the hour in "I get up at 6" as a time of the day."""
+    is_time = value.shape == "number" and _AT.search(content, 0, value.start) and _is_hour(value)
+    return replace(value, shape="time") if is_time else value
 
 
 def _is_hour(value: Value) -> bool:

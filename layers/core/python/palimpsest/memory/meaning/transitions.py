@@ -21,6 +21,7 @@ from palimpsest.text.word_files import entries
 MOST_BLANKS = 20  # of a sentence that is read
 MOST_NAMED = 5  # words that name something, in a statement that may get the new thing
 _VOWEL = re.compile(r"[aeioAEIO]")
+_OF_THE_USER = re.compile(r"(?:i|we|my|our|the)\b", re.IGNORECASE)
 _NEXT = re.compile(r"(?:\s+|-)(?:[A-ZÀ-Þ]|\d)")
 _FIRST_PERSON = re.compile(
     r"(?:i|we|ich|wir|je|nous|on|me|nos|he|hemos|cambi\w+|pas\w+)\b|j'", re.IGNORECASE
@@ -36,12 +37,14 @@ _DETERMINER = re.compile(
 @dataclass(frozen=True, slots=True)
 class Transition:
     """The old thing and the thing that takes its place, as a sentence names them without articles.
-    If it `is_own`, the user has changed them.
+    If it `is_own`, the user has changed them. Some sentences name only the new one: "we moved to
+    the 9th floor". Then `old` is empty, and both are `of` one thing: "floor".
     """
 
     old: str
     new: str
     is_own: bool
+    of: str = ""
 
 
 @cache
@@ -64,11 +67,12 @@ def transitions_of(sentence: str) -> tuple[Transition, ...]:
 
 
 def _transition(match: re.Match[str]) -> Transition:
-    old = match["old"] or match["dropped"]
+    groups = match.groupdict()
     return Transition(
-        _DETERMINER.sub("", old),
+        _DETERMINER.sub("", groups.get("old") or groups.get("dropped") or ""),
         _DETERMINER.sub("", match["new"]),
         is_own=_FIRST_PERSON.match(match.string) is not None,
+        of=groups.get("of") or "",
     )
 
 
@@ -77,6 +81,8 @@ def carried_over(content: str, by: Transition) -> str | None:
     use Zed". Return None if the content says more than a few words, or is about something else, or
     if the two things are of different forms.
     """
+    if by.of:
+        return _with_another(content, by)
     match = re.search(rf"(?<![\w.:-]){re.escape(by.old)}(?![\w-])", content, re.IGNORECASE)
     form = form_of(by.new)
     if match is None or not form or form != form_of(by.old) or len(naming(content)) > MOST_NAMED:
@@ -91,6 +97,24 @@ def carried_over(content: str, by: Transition) -> str | None:
         has_vowel = _VOWEL.match(by.new) is not None
         before = before[: article.start()] + (article[0][0] + ("n " if has_vowel else " "))
     return before + by.new + after
+
+
+def _with_another(content: str, by: Transition) -> str | None:
+    """Return the content with another thing of the same kind: "dark mode" becomes "light mode"."""
+    match = re.search(rf"(?<![\w.:-])(?P<old>[\w.-]+) {re.escape(by.of)}(?![\w-])", content)
+    if match is None or len(naming(content)) > MOST_NAMED or tense_of(content) == "past":
+        return None
+    old = match["old"]
+    is_value = naming(old) or any(map(str.isdigit, old))
+    if not is_value or folded(old) == folded(by.new) or not _is_of_the_user(content):
+        return None
+    start, end = match.span("old")
+    return content[:start] + by.new + content[end:]
+
+
+def _is_of_the_user(content: str) -> bool:
+    """Return whether a statement begins with the user or with a thing of theirs."""
+    return _OF_THE_USER.match(spoken(content)) is not None
 
 
 def _is_part_of_a_name(old: str, before: str, after: str) -> bool:

@@ -1,0 +1,64 @@
+"""Decides what a statement about one of the user's people changes in what is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from palimpsest.extraction.relating import READ
+from palimpsest.memory.meaning.ends import End, ends_of, is_ended
+from palimpsest.memory.meaning.people import (
+    Person,
+    in_own_voice,
+    person_first,
+    said_of,
+    slot_of_person,
+)
+from palimpsest.memory.meaning.slots import Slot, slot_of
+from palimpsest.memory.names import unlabelled
+from palimpsest.memory.record import Record
+
+Effect = Literal["replaces", "ends"]
+
+
+@dataclass(frozen=True, slots=True)
+class StatementOfPerson:
+    """A statement about a person: the topics to which it gives a value, as if the user had said it
+    of themselves and as a topic of the person's, and what it says has ended.
+    """
+
+    person: Person
+    slots: Sequence[Slot]
+    ended: Sequence[End]
+
+    def effect_on(self, record: Record) -> Effect | None:
+        """Return what the statement does to a known one about the same person."""
+        rest = said_of(self.person, unlabelled(record.content, record.subject))
+        if rest is None or record.type not in READ:
+            return None
+        values = {slot.topic: slot.value for slot in slots_of(self.person, rest)}
+        of_one_topic = [slot for slot in self.slots if slot.topic in values]
+        if of_one_topic:
+            is_new = any(values[slot.topic] != slot.value for slot in of_one_topic)
+            return "replaces" if is_new else None
+        as_own = replace(record, content=in_own_voice(rest), subject=None, topic_key=None)
+        return "ends" if is_ended(as_own, self.ended) else None
+
+
+def slots_of(person: Person, rest: str) -> Sequence[Slot]:
+    """Return the topics to which the words after a person give a value."""
+    slots = (slot_of(in_own_voice(rest)), slot_of_person(person, rest))
+    return [slot for slot in slots if slot is not None]
+
+
+def said_of_a_person(content: str, known: Sequence[Record]) -> StatementOfPerson | None:
+    """Return what a statement says of one of the user's people, if it changes one of the known
+    records, else None.
+    """
+    person = person_first(content, (record.content for record in known))
+    rest = said_of(person, content) if person else None
+    if person is None or rest is None:
+        return None
+    of_person = StatementOfPerson(person, slots_of(person, rest), ends_of(in_own_voice(rest)))
+    return of_person if any(map(of_person.effect_on, known)) else None

@@ -1,0 +1,141 @@
+"""Reads statements about one of the user's people in the user's own voice, so that they can be
+compared as the user's own are: "Anna has moved to Linz" and "My sister Anna lives in Graz".
+"""
+
+# ruff: noqa: RUF001 - two kinds of apostrophes
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from palimpsest.memory.meaning.ends import ends_of
+from palimpsest.memory.meaning.reading import compiled, naming
+from palimpsest.memory.meaning.slots import Slot, slot_of
+from palimpsest.text.sentences import is_question
+
+MOST = 300  # characters of a statement that is read
+_OWNER = r"(?:my|our|meine?|unsere?|mon|ma|notre|mi|nuestr[oa])"
+_ANYBODY = ("my sister", "meine Schwester", "ma sœur", "mi hermana")
+_NAME = re.compile(r"([A-ZÀ-Þ][\w-]*\w)(?= |['’]s )")
+_SHORT = re.compile(r"^['’]s (?=\w+ed\b|got\b|left\b|become\b|been\b|back\b|gone\b|quit\b|now\b)")
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """One of the user's people: how the user calls them ("my sister"), and their name."""
+
+    called: str
+    name: str
+
+
+@cache
+def _named() -> re.Pattern[str]:
+    return compiled(
+        rf"(?<!\w)(?P<called>{_OWNER} (?:{{unique}}|{{others}}|{{acquaintances}}))"
+        r"(?:,? | (?:is|ist|est|es) (?:called |named )?| heißt | s'appelle | se llama )"
+        r"(?P<name>(?-i:[A-ZÀ-Þ])[\w-]*\w)(?!['’]s)\b"
+    )
+
+
+@cache
+def _related_first() -> re.Pattern[str]:
+    return compiled(rf"(?P<called>{_OWNER} (?:{{unique}}|{{others}}|{{acquaintances}}))\b")
+
+
+@cache
+def _of_somebody() -> re.Pattern[str]:
+    return compiled(
+        r"(?<!\w)(?:of|for|at|bei|von|für|de|chez|pour|para) "
+        r"(?:my|our|mein\w*|unser\w*|mon|ma|notre|mi|nuestr[oa]) "
+        r"(?P<of>{unique}|{others}|{acquaintances}|{relatives})\b"
+        r"|(?<!\w)(?:my|our) (?P<whose>{unique}|{others}|{acquaintances}|{relatives})['’]s\b"
+    )
+
+
+def is_of_another(text: str, known: str) -> bool:
+    """Return whether a text is about something of one of the user's people whom the known text does
+    not name: "Bei meiner Freundin ist die Miete erhöht worden".
+    """
+    plain = known.casefold()
+    named = (match["of"] or match["whose"] for match in _of_somebody().finditer(text[:MOST]))
+    return any(person.casefold() not in plain for person in named)
+
+
+@lru_cache(maxsize=512)
+def people_of(text: str) -> tuple[Person, ...]:
+    """Return the people whom a text introduces: "my sister Anna"."""
+    return tuple(
+        Person(match["called"].casefold(), match["name"])
+        for match in _named().finditer(text[:MOST])
+    )
+
+
+def first_name(text: str) -> str | None:
+    """Return the word with a capital at the beginning of a text that may be a name, or None."""
+    match = _NAME.match(text)
+    return match[1] if match and naming(match[1]) else None
+
+
+def person_first(text: str, known: Iterable[str]) -> Person | None:
+    """Return the person with whom a statement begins, by name or as "my sister". The texts in
+    `known` or the statement itself introduce that person. Return None for nobody, and if several
+    people have that name or relation.
+    """
+    name, relation = first_name(text), _related_first().match(text)
+    if relation is None and name is None:
+        return None
+    sought = relation["called"].casefold() if relation else name or ""
+    texts = (
+        other for other in (text, *known) if sought in (other.casefold() if relation else other)
+    )
+    people = dict.fromkeys(person for other in texts for person in people_of(other))
+    fit = [person for person in people if (person.called if relation else person.name) == sought]
+    named = [person for person in people_of(text) if relation] or fit
+    return named[0] if len(set(named)) == 1 else None
+
+
+def said_of(person: Person, text: str) -> str | None:
+    """Return the words of a statement after the person with whom it begins: " has moved to Linz".
+    Return None for a statement about somebody or something else.
+    """
+    own = re.compile(
+        rf"(?:{re.escape(person.called)}(?:,? {re.escape(person.name)})?"
+        rf"|(?-i:{re.escape(person.name)})),?(?= |['’]s )",
+        re.IGNORECASE,
+    )
+    match = own.match(text)
+    return _SHORT.sub(" has ", text[match.end() :]) if match else None
+
+
+def in_own_voice(rest: str) -> str:
+    """Return the words after a person as the user would say them of themselves."""
+    return f"The user{rest}"
+
+
+def slot_of_person(person: Person, rest: str) -> Slot | None:
+    """Return the topic of the person that the words after them give a value: where they live."""
+    return slot_of(f"{person.called}{rest}")
+
+
+def _has_slot(rest: str) -> bool:
+    """Return whether words after a person give a topic of theirs a value, in any language."""
+    people = (
+        Person(called, "") for called in ("my sister", "meine Schwester", "ma sœur", "mi hermana")
+    )
+    return any(slot_of_person(person, rest) for person in people)
+
+
+def may_be_about_a_person(text: str) -> bool:
+    """Return whether a statement that begins with a name gives that person a value, or ends
+    something of theirs, if the user has introduced them before.
+    """
+    name = first_name(text)
+    if name is None or is_question(text):
+        return False
+    rest = said_of(Person(name, name), text)
+    if rest is None:
+        return False
+    voice = in_own_voice(rest)
+    return slot_of(voice) is not None or bool(ends_of(voice)) or _has_slot(rest)
