@@ -63,6 +63,11 @@ def is_of_another(text: str, known: str) -> bool:
     return any(person.casefold() not in plain for person in named)
 
 
+@cache
+def _third_person() -> re.Pattern[str]:
+    return compiled(r" (?:{third_person})(?!\w)")
+
+
 @lru_cache(maxsize=512)
 def people_of(text: str) -> tuple[Person, ...]:
     """Return the people whom a text introduces: "my sister Anna"."""
@@ -134,8 +139,8 @@ def may_be_about_a_person(text: str) -> bool:
     name = first_name(text)
     if name is None or is_question(text):
         return False
-    rest = said_of(Person(name, name), text)
-    if rest is None:
+    rest = _SHORT.sub(" has ", text[len(name) :])
+    if _third_person().match(rest) is None:
         return False
     voice = in_own_voice(rest)
     return slot_of(voice) is not None or bool(ends_of(voice)) or _has_slot(rest)
