@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 from palimpsest.api.resources.messages.shapes import AppendRequest
 from palimpsest.clock import FakeClock
-from palimpsest.extraction import reconcile
+from palimpsest.extraction.reconciling import weighing
 from palimpsest.scope import Scope, UserScope
 from palimpsest_local.in_process import in_process
 from pydantic import TypeAdapter
@@ -136,7 +136,7 @@ def _spoken(session: Session) -> list[dict[str, str]]:
 @contextmanager
 def rules_alone() -> Iterator[None]:
     """Let only rules relate statements during this block, without the learned weights."""
-    with patch.object(reconcile, "related", return_value=None):
+    with patch.object(weighing, "related", return_value=None):
         yield
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from palimpsest.extraction import reconcile
+from palimpsest.extraction.reconciling import weighing
 from palimpsest.extraction.relating import Related
 from palimpsest.memory.record import Record
 from palimpsest.memory.statements import Statement
@@ -37,6 +37,6 @@ def test_a_relation_that_ends_whatever_is_known_is_seen(monkeypatch: pytest.Monk
     def ends_the_newest(_: Statement, known: Sequence[Record], **__: bool) -> Related | None:
         return Related("ends", 0) if known else None
 
-    monkeypatch.setattr(reconcile, "related", ends_the_newest)
+    monkeypatch.setattr(weighing, "related", ends_the_newest)
     found = counted(next(talk for talk in TALKS if talk.id == "trip"))
     assert len(found.wrong) > 20 * MOST_WRONG * found.messages

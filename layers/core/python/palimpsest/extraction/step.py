@@ -28,7 +28,7 @@ from palimpsest.extraction.failures import RetryExtraction
 from palimpsest.extraction.finding import Finding, fitting
 from palimpsest.extraction.jobs import Turn, user_of
 from palimpsest.extraction.ports import Extraction, Extractor
-from palimpsest.extraction.reconcile import reconciled
+from palimpsest.extraction.reconciling.reconcile import reconciled
 from palimpsest.extraction.resting import dependent_of
 from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.extraction.signed import names_on, signed_before

@@ -126,10 +126,7 @@ def slot_of_person(person: Person, rest: str) -> Slot | None:
 
 def _has_slot(rest: str) -> bool:
     """Return whether words after a person give a topic of theirs a value, in any language."""
-    people = (
-        Person(called, "") for called in ("my sister", "meine Schwester", "ma sœur", "mi hermana")
-    )
-    return any(slot_of_person(person, rest) for person in people)
+    return any(slot_of_person(Person(called, ""), rest) for called in _ANYBODY)
 
 
 def may_be_about_a_person(text: str) -> bool:

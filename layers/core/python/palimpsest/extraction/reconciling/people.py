@@ -1,4 +1,4 @@
-"""Decides what a statement about one of the user's people changes in what is known of them."""
+"""Changes what is known of the user's people, who may be called by their names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from palimpsest.extraction.finding import Finding
+from palimpsest.extraction.reconciling.known import (
+    MOST_ENDED,
+    KnownStatements,
+    draft_of,
+    end_own,
+    end_stored,
+    next_version,
+    order_of,
+)
 from palimpsest.extraction.relating import READ
+from palimpsest.extraction.testimony.speakers import USER
 from palimpsest.memory.meaning.ends import End, ends_of, is_ended
 from palimpsest.memory.meaning.people import (
     Person,
@@ -18,6 +29,7 @@ from palimpsest.memory.meaning.people import (
 from palimpsest.memory.meaning.slots import Slot, slot_of
 from palimpsest.memory.names import unlabelled
 from palimpsest.memory.record import Record
+from palimpsest.memory.statements import Statement
 
 Effect = Literal["replaces", "ends"]
 
@@ -62,3 +74,34 @@ def said_of_a_person(content: str, known: Sequence[Record]) -> StatementOfPerson
         return None
     of_person = StatementOfPerson(person, slots_of(person, rest), ends_of(in_own_voice(rest)))
     return of_person if any(map(of_person.effect_on, known)) else None
+
+
+def is_of_a_person(
+    finding: Finding, statement: Statement, rank: int, state: KnownStatements
+) -> bool:
+    """Return whether a statement about one of the user's people replaces or ends what is known of
+    that person, which it then does: "Anna has moved to Linz", after "My sister Anna lives in Graz".
+    Nothing else is done with a finding about somebody of a name that depends on others.
+    """
+    is_dropped = finding.depends and finding.subject not in (None, USER)
+    if statement.type not in READ or statement.speaker not in (None, USER):
+        return is_dropped
+    order = order_of(statement, rank)
+    own = [draft_of(other) for _, other, _ in state.statements]
+    stored = [record for record in state.records if record.order < order]
+    of_person = said_of_a_person(unlabelled(statement.content, statement.subject), [*own, *stored])
+    if of_person is None:
+        return is_dropped
+    own_effects = [of_person.effect_on(record) for record in own]
+    for place in (place for place, effect in enumerate(own_effects) if effect):
+        end_own(place, order, state)
+    changed = [(record, effect) for record in stored if (effect := of_person.effect_on(record))]
+    replaced = next((record for record, effect in changed if effect == "replaces"), None)
+    for record, _ in changed[:MOST_ENDED]:
+        if record is not replaced:
+            end_stored(record, order, state)
+    if of_person.slots or not finding.depends:
+        plain = replace(statement, type="fact", topic=None) if replaced else statement
+        version = next_version(plain, replaced) if replaced else plain
+        state.statements.append((replace(finding, depends=False), version, rank))
+    return True

@@ -1,0 +1,1 @@
+"""Decides what new statements do to the known ones, before they are stored."""

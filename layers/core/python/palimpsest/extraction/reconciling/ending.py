@@ -1,0 +1,91 @@
+"""Ends the known records that a statement says have ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from palimpsest.extraction.finding import Finding
+from palimpsest.extraction.reconciling.known import (
+    MOST_ENDED,
+    KnownStatements,
+    day_of,
+    draft_of,
+    end_own,
+    end_stored,
+    order_of,
+)
+from palimpsest.memory.ended_on import label_of
+from palimpsest.memory.meaning.ends import End, ends_of, is_ended
+from palimpsest.memory.names import unlabelled
+from palimpsest.memory.record import Order, Record
+from palimpsest.memory.statements import Statement
+from palimpsest.memory.times import ended_on, is_to_come
+
+LASTING = frozenset({"denial", "plain", "left", "job", "home", "partner"})
+"""Kinds of ends of things that last until the day of their end. Such a thing has not ended yet if
+that day is still to come.
+"""
+
+
+def ends(finding: Finding, statement: Statement, rank: int, state: KnownStatements) -> bool:
+    """Return whether the statement says that something ended, and thereby ends a known record."""
+    content = unlabelled(finding.content, statement.subject)
+    ended = _newly_ended(finding, content) if statement.type in ("fact", "event") else ()
+    if not ended:
+        return False
+    if _is_planned(ended, content, statement):
+        return False
+    order = order_of(statement, rank)
+    own, places = _ended_here(ended, statement, state)
+    stored = [record for record in state.records if _is_ended(record, ended, statement, order)]
+    for place in own:
+        end_own(place, order, state)
+    on = ended_when(content, statement) if stored else None
+    for record in stored[: MOST_ENDED - places]:
+        end_stored(record, order, state, on=on)
+    return bool(own or stored)
+
+
+def _newly_ended(finding: Finding, content: str) -> Sequence[End]:
+    """Return the ends that a finding states. If it has the sentence before it too, the ends of
+    that sentence are left out, because they are a finding of their own.
+    """
+    ended = ends_of(content)
+    if not finding.depends or not ended:
+        return ended
+    before = ends_of(content.removesuffix(finding.quote).strip())
+    return [end for end in ended if end not in before]
+
+
+def _is_planned(ended: Sequence[End], content: str, statement: Statement) -> bool:
+    """Return whether the statement announces a later end of something that lasts until then.
+    Something that happens on a later day is different, because it can be cancelled now: "Friday's
+    class is off".
+    """
+    lasts = all(end.kind in LASTING for end in ended)
+    return lasts and is_to_come(content, at=day_of(statement))
+
+
+def ended_when(content: str, statement: Statement) -> str | None:
+    """Return the time that the statement names for an end (`Pointer.ended_on`), or None."""
+    moment = ended_on(content, at=day_of(statement))
+    return None if moment is None else label_of(moment)
+
+
+def _ended_here(
+    ended: Sequence[End], statement: Statement, state: KnownStatements
+) -> tuple[list[int], int]:
+    """Return the places of the step's own statements that end, and their number."""
+    places = [
+        place
+        for place, (_, other, _) in enumerate(state.statements)
+        if other.topic_key != (statement.topic_key or "")
+        and is_ended(draft_of(other), ended, subject=statement.subject)
+    ][-MOST_ENDED:]
+    return places, len(places)
+
+
+def _is_ended(record: Record, ended: Sequence[End], statement: Statement, order: Order) -> bool:
+    is_other_topic = record.topic_key is None or record.topic_key != statement.topic_key
+    is_later = is_other_topic and record.order < order
+    return is_later and is_ended(record, ended, subject=statement.subject)
