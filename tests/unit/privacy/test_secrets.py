@@ -85,6 +85,7 @@ SAID = [
     ("Use code 774422 to verify your login", "774422"),
     ("The admin password's been changed to Zebra!9", "Zebra!9"),
     ("Der Code für die Alarmanlage ist 4477", "4477"),
+    ("schreib ihr einen zettel: alarmanlage code 9041, katze abends füttern", "9041"),
     ("Meine PIN ist die 9911", "9911"),
     ("user: bob, pass: s3cret", "s3cret"),
     ("Le code de la porte est 5512", "5512"),

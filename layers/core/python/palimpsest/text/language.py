@@ -40,3 +40,9 @@ def language_of(words: Collection[str]) -> str:
     english = counts.pop(ENGLISH)
     language = max(counts, key=lambda language: counts[language])
     return language if counts[language] > english else ENGLISH
+
+
+def is_english(words: Collection[str]) -> bool:
+    """Return whether a text with these folded words is English by one of its words at least."""
+    has_english = not _common_words()[ENGLISH].isdisjoint(words)
+    return has_english and language_of(words) == ENGLISH

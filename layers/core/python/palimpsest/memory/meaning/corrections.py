@@ -9,7 +9,14 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
 
-from palimpsest.memory.meaning.fitting import form_of, in_a_label, is_short, is_year, number_or_day
+from palimpsest.memory.meaning.fitting import (
+    denies_in_english,
+    form_of,
+    in_a_label,
+    is_short,
+    is_year,
+    number_or_day,
+)
 from palimpsest.memory.meaning.reading import (
     PACKAGE,
     after,
@@ -145,7 +152,7 @@ def _with_signals(text: str) -> Correction | None:
     for tried in dict.fromkeys((sentence, marked, bare)):
         for number in candidates("corrections", text):
             match = compiled(_forms()[number]).match(tried)
-            if match and (made := _correction(match)):
+            if match and (made := _correction(match)) and not _is_no_value(match):
                 return made
     rest = _last_signals().sub("", marked).strip(_ENDS)
     rest = _without_excuses(after(_weak(), rest))
@@ -153,6 +160,12 @@ def _with_signals(text: str) -> Correction | None:
     if is_marked and _is_short_value(rest):
         return Correction(rest, is_meant=_strong().match(text.strip()) is not None)
     return _at_the_end(text, sentence)
+
+
+def _is_no_value(match: re.Match[str]) -> bool:
+    """Return whether a match has an English "no" before words that name no old value."""
+    old = match.groupdict().get("old")
+    return old is not None and form_of(old) == "words" and denies_in_english(match)
 
 
 def _is_short_value(text: str) -> bool:

@@ -17,6 +17,7 @@ from palimpsest.memory.meaning.reading import (
     spoken,
 )
 from palimpsest.text.analyser import function_words, words
+from palimpsest.text.language import is_english
 from palimpsest.text.word_files import filled_words
 
 LEAST_SHARED = 0.5  # of the words that name something in the clause of the old value
@@ -66,6 +67,15 @@ def without_habits(text: str) -> str:
     return _habits().sub(" ", text)
 
 
+def denies_in_english(match: re.Match[str]) -> bool:
+    """Return whether the word before the group `old` of a match is the English "no", which denies
+    no old value: "they wrote back, no coat". The Spanish "no" does: "té, no café".
+    """
+    denial = match.string[: match.start("old")].casefold().split()[-1:]
+    others = [word for word in words(match.string) if word != "no"]  # a word of both languages
+    return denial == ["no"] and is_english(others)
+
+
 def count_the_same(new: str, new_in: str, old: str, old_in: str) -> bool:
     """Return whether two numbers may count the same thing, by the words after them in `new_in` and
     `old_in`. A year never replaces another number.
@@ -89,15 +99,20 @@ def _unit(after: str) -> str:
 
 def form_of(value: str) -> str:
     """Return whether a value is a number or day, a name, or other words; empty if it names
-    nothing.
+    nothing or is a clause: "he drank coffee".
     """
     first, *_ = value.lstrip(f"{CURRENCIES}#").split() or [""]
     if number_or_day().match(first):
         return "number"
-    if not naming(value) or value.casefold() in _pronouns():
+    if not naming(value) or value.casefold() in _pronouns() or _clause().match(value):
         return ""
     is_name = first[:1].isupper() and first.casefold() not in function_words()
     return "name" if is_name else "words"
+
+
+@cache
+def _clause() -> re.Pattern[str]:
+    return compiled(r"(?:{clause_subjects}) \w|j['’]\w")  # noqa: RUF001 - two apostrophes
 
 
 @cache

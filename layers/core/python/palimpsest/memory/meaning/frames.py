@@ -14,6 +14,7 @@ from palimpsest.memory.meaning.ends import is_unreal
 from palimpsest.memory.meaning.fitting import (
     CURRENCIES,
     count_the_same,
+    denies_in_english,
     form_of,
     in_a_label,
     is_about,
@@ -483,6 +484,8 @@ def contrasts_of(text: str) -> tuple[Contrast, ...]:
         for old_value in [] if is_plain or _list("no_more").search(old) else _olds(old):
             new = _counterpart(new_words, old_value)
             if new is None or folded(new) == folded(old_value):
+                continue
+            if form_of(old_value) == "words" and denies_in_english(match):
                 continue
             if _stand_alike(new_words, new, old, old_value):
                 rest = naming(plain.replace(old_value, " ").replace(new, " "))
