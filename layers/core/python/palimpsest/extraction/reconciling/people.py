@@ -22,6 +22,7 @@ from palimpsest.memory.meaning.ends import End, ends_of, is_ended
 from palimpsest.memory.meaning.people import (
     Person,
     in_own_voice,
+    may_begin_with_a_person,
     person_first,
     said_of,
     slot_of_person,
@@ -36,8 +37,8 @@ Effect = Literal["replaces", "ends"]
 
 @dataclass(frozen=True, slots=True)
 class StatementOfPerson:
-    """A statement about a person: the topics to which it gives a value, as if the user had said it
-    of themselves and as a topic of the person's, and what it says has ended.
+    """A statement about a person. `slots` are the topics to which it gives a value, read both as
+    the user's and as the person's. `ended` has the ends that it states.
     """
 
     person: Person
@@ -65,37 +66,40 @@ def slots_of(person: Person, rest: str) -> Sequence[Slot]:
 
 
 def said_of_a_person(content: str, known: Sequence[Record]) -> StatementOfPerson | None:
-    """Return what a statement says of one of the user's people, if it changes one of the known
-    records, else None.
+    """Return what a statement says of one of the user's people, whom it or a known record
+    introduces. Return None for a statement about anybody or anything else.
     """
     person = person_first(content, (record.content for record in known))
     rest = said_of(person, content) if person else None
     if person is None or rest is None:
         return None
-    of_person = StatementOfPerson(person, slots_of(person, rest), ends_of(in_own_voice(rest)))
-    return of_person if any(map(of_person.effect_on, known)) else None
+    return StatementOfPerson(person, slots_of(person, rest), ends_of(in_own_voice(rest)))
 
 
 def is_of_a_person(
     finding: Finding, statement: Statement, rank: int, state: KnownStatements
 ) -> bool:
-    """Return whether a statement about one of the user's people replaces or ends what is known of
-    that person, which it then does: "Anna has moved to Linz", after "My sister Anna lives in Graz".
-    Nothing else is done with a finding about somebody of a name that depends on others.
+    """Replace or end what is known of one of the user's people, and return whether the statement
+    does so: "Anna has moved to Linz", after "My sister Anna lives in Graz". A finding that depends
+    on others and is about somebody's name has no other use, so it returns True for that too.
     """
     is_dropped = finding.depends and finding.subject not in (None, USER)
-    if statement.type not in READ or statement.speaker not in (None, USER):
+    content = unlabelled(statement.content, statement.subject)
+    is_of_the_user = statement.type in READ and statement.speaker in (None, USER)
+    if not is_of_the_user or not may_begin_with_a_person(content):
         return is_dropped
     order = order_of(statement, rank)
     own = [draft_of(other) for _, other, _ in state.statements]
     stored = [record for record in state.records if record.order < order]
-    of_person = said_of_a_person(unlabelled(statement.content, statement.subject), [*own, *stored])
+    of_person = said_of_a_person(content, [*own, *stored])
     if of_person is None:
         return is_dropped
-    own_effects = [of_person.effect_on(record) for record in own]
-    for place in (place for place, effect in enumerate(own_effects) if effect):
-        end_own(place, order, state)
+    ended_here = [place for place, record in enumerate(own) if of_person.effect_on(record)]
     changed = [(record, effect) for record in stored if (effect := of_person.effect_on(record))]
+    if not ended_here and not changed:
+        return is_dropped
+    for place in ended_here:
+        end_own(place, order, state)
     replaced = next((record for record, effect in changed if effect == "replaces"), None)
     for record, _ in changed[:MOST_ENDED]:
         if record is not replaced:

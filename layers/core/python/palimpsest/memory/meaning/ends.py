@@ -13,6 +13,7 @@ from typing import Final
 from palimpsest.memory.meaning.beside import is_only_beside
 from palimpsest.memory.meaning.reading import (
     PACKAGE,
+    any_of,
     candidates,
     classes,
     clauses,
@@ -436,14 +437,9 @@ def _is_of_kind(end: End, topic: str, record: Record) -> bool:
     return may_end
 
 
-@cache
-def _list(name: str) -> re.Pattern[str]:
-    return compiled(rf"(?<!\w)(?:{{{name}}})(?!\w)")
-
-
 def _has(name: str, content: str) -> bool:
     """Return whether a statement has words of the list of this name."""
-    return _list(name).search(spoken(content)) is not None
+    return any_of(name).search(spoken(content)) is not None
 
 
 @cache

@@ -10,6 +10,7 @@ from functools import cache
 
 from palimpsest.memory.meaning.reading import (
     PACKAGE,
+    any_of,
     compiled,
     is_alike,
     is_meant_by,
@@ -57,14 +58,9 @@ def is_about(
     return sum(is_meant_by(word, named) for word in own) >= least * len(own)
 
 
-@cache
-def _habits() -> re.Pattern[str]:
-    return compiled(r"(?<!\w)(?:{habits})(?!\w)")
-
-
 def without_habits(text: str) -> str:
     """Return the text without words that say how often something is so: "usually"."""
-    return _habits().sub(" ", text)
+    return any_of("habits").sub(" ", text)
 
 
 def denies_in_english(match: re.Match[str]) -> bool:

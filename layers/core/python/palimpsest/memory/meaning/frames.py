@@ -21,7 +21,7 @@ from palimpsest.memory.meaning.fitting import (
     is_year,
     without_habits,
 )
-from palimpsest.memory.meaning.reading import PACKAGE, compiled, is_meant_by, naming, spoken
+from palimpsest.memory.meaning.reading import PACKAGE, any_of, compiled, is_meant_by, naming, spoken
 from palimpsest.memory.meaning.transitions import transitions_of
 from palimpsest.memory.times import tense_of
 from palimpsest.text.analyser import words
@@ -112,11 +112,6 @@ def _value_words() -> frozenset[str]:
 
 
 @cache
-def _list(name: str) -> re.Pattern[str]:
-    return compiled(rf"(?<!\w)(?:{{{name}}})(?!\w)")
-
-
-@cache
 def _noun_phrase() -> re.Pattern[str]:
     return compiled("{noun_phrase}")
 
@@ -198,11 +193,11 @@ def move_of(text: str) -> Move | None:
     values = [value for value in values_of(plain) if not _counts_off(value, plain)]
     if not values or is_question(plain) or is_unreal(plain):
         return None
-    is_changed = bool(_list("moves").search(plain))
-    if _list("additions").search(plain) or (_list("was").search(plain) and not is_changed):
+    is_changed = bool(any_of("moves").search(plain))
+    if any_of("additions").search(plain) or (any_of("was").search(plain) and not is_changed):
         return None
     region = _region(plain, values)
-    is_marked = is_changed or bool(_list("changes").search(plain))
+    is_marked = is_changed or bool(any_of("changes").search(plain))
     things = tuple(_things(region, is_marked=is_marked))
     if not things and not (is_marked and _FIRST_PERSON.search(region)):
         return None
@@ -241,7 +236,7 @@ def differ(ours: Sequence[Value], theirs: Sequence[Value]) -> bool:
 
 def has_of(name: str, text: str) -> list[str]:
     """Return the words of a text that are in the list of this name, in lower case."""
-    return [match[0].casefold() for match in _list(name).finditer(text)]
+    return [match[0].casefold() for match in any_of(name).finditer(text)]
 
 
 def changes_a_value(text: str) -> bool:
@@ -275,7 +270,7 @@ def _is_old(value: Value, values: Sequence[Value], text: str) -> bool:
     only if another value follows.
     """
     marker = _old_value().search(text[: value.start])
-    is_from = marker is not None and _list("from_words").search(marker[0])
+    is_from = marker is not None and any_of("from_words").search(marker[0])
     return marker is not None and not (is_from and value is values[-1])
 
 
@@ -298,7 +293,7 @@ def _things(text: str, *, is_marked: bool) -> Iterator[tuple[str, ...]]:
     """
     phrases = list(_noun_phrase().finditer(spoken(text)))
     for number, match in enumerate(phrases):
-        acts = _list("moves").search(match["thing"]) or _HAS_GERMAN.search(match["thing"])
+        acts = any_of("moves").search(match["thing"]) or _HAS_GERMAN.search(match["thing"])
         is_agent = number + 1 < len(phrases) and acts
         phrase = tuple(_until_a_verb(match["thing"]))
         if phrase and not is_agent and (match[0] or is_marked):
@@ -355,7 +350,7 @@ def _in_the_form_of(old: Value, new: Value) -> str:
 
 def _named(text: str) -> Sequence[str]:
     """Return the words that name something. If a text has none, as "I usually get up at", return
-    all its words but those that say how often.
+    all its words except "usually" and the like.
     """
     plain = without_habits(text)
     return naming(plain) or words(spoken(plain))
@@ -481,7 +476,7 @@ def contrasts_of(text: str) -> tuple[Contrast, ...]:
     for match in (*_but().finditer(plain), *_contrast().finditer(plain)):
         old, new_words = match["old"].strip(_ENDS), _without_now(match["new"].strip(_ENDS))
         is_plain = match.re is _contrast() and _is_plain_denial(match)
-        for old_value in [] if is_plain or _list("no_more").search(old) else _olds(old):
+        for old_value in [] if is_plain or any_of("no_more").search(old) else _olds(old):
             new = _counterpart(new_words, old_value)
             if new is None or folded(new) == folded(old_value):
                 continue

@@ -1,5 +1,6 @@
 """Reads statements about one of the user's people in the user's own voice, so that they can be
-compared as the user's own are: "Anna has moved to Linz" and "My sister Anna lives in Graz".
+compared as statements about the user are. An example is "Anna has moved to Linz", after "My sister
+Anna lives in Graz".
 """
 
 # ruff: noqa: RUF001 - two kinds of apostrophes
@@ -83,26 +84,34 @@ def first_name(text: str) -> str | None:
     return match[1] if match and naming(match[1]) else None
 
 
+def may_begin_with_a_person(text: str) -> bool:
+    """Return whether a text begins with a word that may be a name, or as "my sister" does."""
+    return first_name(text) is not None or _related_first().match(text) is not None
+
+
 def person_first(text: str, known: Iterable[str]) -> Person | None:
-    """Return the person with whom a statement begins, by name or as "my sister". The texts in
+    """Return the person that a statement begins with, by name or as "my sister". The texts in
     `known` or the statement itself introduce that person. Return None for nobody, and if several
     people have that name or relation.
     """
     name, relation = first_name(text), _related_first().match(text)
-    if relation is None and name is None:
-        return None
-    sought = relation["called"].casefold() if relation else name or ""
-    texts = (
-        other for other in (text, *known) if sought in (other.casefold() if relation else other)
-    )
-    people = dict.fromkeys(person for other in texts for person in people_of(other))
-    fit = [person for person in people if (person.called if relation else person.name) == sought]
-    named = [person for person in people_of(text) if relation] or fit
-    return named[0] if len(set(named)) == 1 else None
+    people: set[Person] = set()
+    if relation is not None:
+        called = relation["called"].casefold()
+        texts = (other for other in known if called in other.casefold())
+        introduced = (person for other in texts for person in people_of(other))
+        people |= set(people_of(text)) or {
+            person for person in introduced if person.called == called
+        }
+    elif name is not None:
+        texts = (other for other in (text, *known) if name in other)
+        introduced = (person for other in texts for person in people_of(other))
+        people |= {person for person in introduced if person.name == name}
+    return people.pop() if len(people) == 1 else None
 
 
 def said_of(person: Person, text: str) -> str | None:
-    """Return the words of a statement after the person with whom it begins: " has moved to Linz".
+    """Return the words of a statement after the person at its beginning: " has moved to Linz".
     Return None for a statement about somebody or something else.
     """
     own = re.compile(

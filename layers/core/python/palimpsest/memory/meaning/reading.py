@@ -432,6 +432,12 @@ def is_alike(word: str, other: str) -> bool:
     return word == other or is_number or ends <= _INFLECTIONS or ends in _PAIRS
 
 
+@cache
+def any_of(name: str) -> re.Pattern[str]:
+    """Return a pattern of the words of a list, as whole words."""
+    return compiled(rf"(?<!\w)(?:{{{name}}})(?!\w)")
+
+
 def is_meant_by(word: str, others: Sequence[str]) -> bool:
     """Return whether one of the other words is a form of the word, or is in the same class."""
     own = classes(word)
