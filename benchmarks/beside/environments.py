@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -116,6 +116,31 @@ def environment(place: Place) -> dict[str, str]:
     """
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
     return {**kept, **place.environment}
+
+
+def printed(
+    module: str,
+    *arguments: str,
+    env: Mapping[str, str],
+    seconds: float,
+    input_text: str | None = None,
+) -> Any:
+    """Return the JSON in the last line that a module of ours prints, run in a process of its own
+    with this environment. It reads `input_text`. Raises `RuntimeError` if it fails.
+    """
+    done = subprocess.run(
+        [sys.executable, "-m", module, *arguments],
+        input=input_text,
+        env=env,
+        cwd=paths.PROJECT,
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+    )
+    if done.returncode != 0:
+        raise RuntimeError(f"{module}: {done.stderr.strip()[-2_000:]}")
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def asked(

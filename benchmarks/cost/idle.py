@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -17,12 +15,11 @@ from typing import Any
 from palimpsest.engines.dynamodb.lists import SHORT_LIST
 from palimpsest.models.catalogue import AWS_AS_OF, AWS_PRICES
 
-from benchmarks.beside.environments import environment
+from benchmarks.beside.environments import environment, printed
 from benchmarks.cost.operations import LOG_GB, PLATFORM_LINES, WHOLE_CPU
 from benchmarks.cost.rounds import Round
 from benchmarks.report import Cell, Table
 from benchmarks.service import Place
-from infra import paths
 from infra.app import use_bundled_node
 from tests.contract.tables import memories_table, sessions_table, tenants_table
 
@@ -173,8 +170,8 @@ def templates(folder: Path) -> dict[str, Resources]:
 
 def measured(endpoint: str, env: Mapping[str, str], *, waiting: int, times: int = TIMES) -> Round:
     """Return what a round of the sweep takes that finds nothing due, as the median of so many
-    times, while so many items wait in the list of each table. `endpoint` is that of the database engine, and `env` are the other
-    variables of the environment.
+    times, while so many items wait in the list of each table. `endpoint` is that of the database
+    engine, and `env` are the other variables of the environment.
     """
     names = {
         "SESSIONS_TABLE": sessions_table(endpoint),
@@ -183,18 +180,8 @@ def measured(endpoint: str, env: Mapping[str, str], *, waiting: int, times: int 
     }
     # nothing is due, so nothing is sent
     queues = {f"{name}_QUEUE_URL": "http://127.0.0.1:9/none" for name in QUEUES}
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.cost.rounds", str(waiting), str(times)],
-        env={**env, **names, **queues},
-        cwd=paths.PROJECT,
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-    )
-    if done.returncode != 0:
-        raise RuntimeError(f"The rounds failed: {done.stderr.strip()[-2_000:]}")
-    return Round(**json.loads(done.stdout.splitlines()[-1]))
+    module, counts = "benchmarks.cost.rounds", (str(waiting), str(times))
+    return Round(**printed(module, *counts, env={**env, **names, **queues}, seconds=SECONDS))
 
 
 def on_aws(here: Round) -> Round:

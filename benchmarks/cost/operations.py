@@ -8,8 +8,6 @@ import contextlib
 import json
 import logging
 import re
-import subprocess
-import sys
 import tempfile
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +18,7 @@ from typing import Any
 
 from palimpsest.models.catalogue import AWS_AS_OF, AWS_PRICES, model_catalogue
 
-from benchmarks.beside.environments import environment
+from benchmarks.beside.environments import environment, printed
 from benchmarks.cost.models import EVERY, SUMMARY_WORDS, RecordingApi, Tokens, tokens_of
 from benchmarks.report import Cell, Table
 from benchmarks.retrieval.labelled.dataset import load
@@ -251,19 +249,9 @@ def _counted(
             **{f"{name.upper()}_QUEUE_URL": url for name, url in queues.items()},
         }
         counts = {"turns": turns, "window": WINDOW, **_pollers(tokens)}
-        done = subprocess.run(
-            [sys.executable, "-m", "benchmarks.cost.turns"],
-            input=json.dumps(counts),
-            env=tokens,
-            cwd=paths.PROJECT,
-            check=False,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
+        answer = printed(
+            "benchmarks.cost.turns", env=tokens, seconds=SECONDS, input_text=json.dumps(counts)
         )
-        if done.returncode != 0:
-            raise RuntimeError(f"the turns failed: {done.stderr.strip()[-2_000:]}")
-        answer = json.loads(done.stdout.splitlines()[-1])
         return answer["counts"], tokens_of(server.recorded, answer["spans"])
 
 

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import importlib
 import json
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import monotonic
 
-from benchmarks.beside.environments import environment
+from benchmarks.beside.environments import environment, printed
 from benchmarks.report import Cell, Table
 from benchmarks.retrieval.labelled.dataset import load
 from benchmarks.service import Place
-from infra import paths
 from tests.engines import builtin_models
 
 LIBRARY, MODELS, GRAPH = "the library", "two models", "a graph's process"
@@ -53,18 +51,7 @@ def _notes() -> Iterator[str]:
 
 
 def _measured(part: str, place: Place) -> float:
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.load.memory", part],
-        env=environment(place),
-        cwd=paths.PROJECT,
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-    )
-    if done.returncode != 0:
-        raise RuntimeError(f"{part}: {done.stderr.strip()[-2_000:]}")
-    return float(json.loads(done.stdout.splitlines()[-1]))
+    return float(printed("benchmarks.load.memory", part, env=environment(place), seconds=SECONDS))
 
 
 def resident_mb(process: int | str = "self") -> float:
