@@ -218,8 +218,9 @@ def with_greeting(sentences: list[str]) -> list[str]:
 
 
 def _names_something(word: str) -> bool:
+    has_a_digit = any(map(str.isdigit, word))
     return (
-        len(word) > FEW_WORDS or word.isdigit() or not word.isascii()
+        len(word) > FEW_WORDS or has_a_digit or not word.isascii()
     ) and word not in function_words()
 
 

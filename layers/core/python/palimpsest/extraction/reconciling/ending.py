@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from palimpsest.extraction.finding import Finding
 from palimpsest.extraction.reconciling.known import (
@@ -14,8 +15,10 @@ from palimpsest.extraction.reconciling.known import (
     end_stored,
     order_of,
 )
+from palimpsest.extraction.reconciling.versions import version_of, with_times
 from palimpsest.memory.ended_on import label_of
 from palimpsest.memory.meaning.ends import End, ends_of, is_ended
+from palimpsest.memory.meaning.one_of_several import without_one
 from palimpsest.memory.names import unlabelled
 from palimpsest.memory.record import Order, Record
 from palimpsest.memory.statements import Statement
@@ -39,11 +42,38 @@ def ends(finding: Finding, statement: Statement, rank: int, state: KnownStatemen
     own, places = _ended_here(ended, statement, state)
     stored = [record for record in state.records if _is_ended(record, ended, statement, order)]
     for place in own:
-        end_own(place, order, state)
+        if not _ends_one_of_several_own(place, ended, statement, state):
+            end_own(place, order, state)
     on = ended_when(content, statement) if stored else None
     for record in stored[: MOST_ENDED - places]:
-        end_stored(record, order, state, on=on)
+        left = _left_of(record, ended)
+        if left is None:
+            end_stored(record, order, state, on=on)
+        else:
+            version = version_of(statement, record, left)
+            state.statements.append((replace(finding, content=left), version, rank))
     return bool(own or stored)
+
+
+def _left_of(record: Record, ended: Sequence[End]) -> str | None:
+    """Return the content of a record without what has ended, if that is one of several things."""
+    lefts = (without_one(record.content, end.words) for end in ended if end.words)
+    return next(filter(None, lefts), None)
+
+
+def _ends_one_of_several_own(
+    place: int, ended: Sequence[End], statement: Statement, state: KnownStatements
+) -> bool:
+    """Take what has ended out of a statement of this step, and return whether it is one of several
+    things there.
+    """
+    finding, other, rank = state.statements[place]
+    left = _left_of(draft_of(other), ended)
+    if left is None:
+        return False
+    right = with_times(other, left, by=statement)
+    state.statements[place] = (replace(finding, content=left, relations=()), right, rank)
+    return True
 
 
 def _newly_ended(finding: Finding, content: str) -> Sequence[End]:

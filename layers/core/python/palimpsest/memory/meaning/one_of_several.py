@@ -1,0 +1,248 @@
+"""Takes one of several things out of a statement: "I play the guitar and the piano" becomes "I play
+the piano" when the guitar is given up.
+"""
+
+from __future__ import annotations
+
+# ruff: noqa: RUF001 - two kinds of apostrophes
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from palimpsest.memory.meaning.reading import any_of, classes, compiled, is_alike
+from palimpsest.memory.meaning.slots import singular
+from palimpsest.text.folding import folded
+
+MOST = 300  # characters of a statement that is read
+MOST_BLANKS = 4  # in one of several things
+FEWEST_LEFT = 2  # words of what is left
+_WORD = re.compile(r"[\w-]+")
+_NUMBERS = ("one", "two", "three", "four", "five", "six")
+_COUNTED = re.compile(rf"(?i)\b(?P<number>{'|'.join(_NUMBERS[1:])}|[2-6]) (?P<things>\w+s)$")
+_TWO_WORDS = re.compile(r"[\w-]+ [\w-]+")
+_NAME = re.compile(r"[A-ZÀ-Þ0-9]")
+_CALLED = re.compile(r",? (?:called|named|namens|qui s'appelle|llamad[oa]) [\w-]+")
+_OWN_PLACE = re.compile(r"\s+(?P<begins>\w+)[^,;.!?]*")
+_I = re.compile(r"I\b")
+_SUBJECT = re.compile(
+    r"(?:\b(?:i|we|ich|wir|je|nous|on|yo)(?: (?:am|are|have|will|do not|don['’]t))?"
+    r"|['’](?:m|re|ve|ll)|\bne) $|\bj['’]$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Separator:
+    """What separates two of several things: a comma, or a word such as "and"."""
+
+    start: int
+    end: int
+    word: str
+
+
+@cache
+def _separator() -> re.Pattern[str]:
+    return compiled(r"\s*,\s+(?:(?P<last>{several})\s+)?|\s+(?P<word>{several})\s+")
+
+
+@cache
+def _determiners_before() -> re.Pattern[str]:
+    return compiled(r"(?:(?<!\w)(?:(?:{determiners})\s+|[ld]['’]))+$")
+
+
+@cache
+def _determiner() -> re.Pattern[str]:
+    return compiled(r"(?:{determiners})\s|[ld]['’]")
+
+
+@cache
+def _determined() -> re.Pattern[str]:
+    return compiled(r"(?<!\w)(?:(?:{determiners})\s|[ld]['’])[\w-]+$")
+
+
+@cache
+def _begins_clause() -> re.Pattern[str]:
+    return compiled(
+        r"(?:{determiners}) (?!(?:{number_words})\b)[\w-]+"
+        r" (?!called\b|named\b)(?:{third_person})(?!\w)"
+    )
+
+
+@cache
+def _may_follow() -> re.Pattern[str]:
+    return compiled(r"[\s.!]*$|[,;]|\s+(?:{after_several})(?!\w)")
+
+
+def without_one(content: str, thing: Sequence[str]) -> str | None:
+    """Return a statement without the thing that these folded words name, if it is one of several
+    there. Return None if it is not, and if it is not clear what is left.
+    """
+    separators = [
+        _Separator(match.start(), match.end(), match["last"] or match["word"] or "")
+        for match in _separator().finditer(content[:MOST])
+    ]
+    place = _place_of(thing, content[:MOST], separators) if separators else None
+    if place is None:
+        return None
+    left = _of_a_counted(content, place, separators) or _of_a_list(content, place, separators)
+    if left is None or left.count(" ") + 1 < FEWEST_LEFT:
+        return None
+    return left[0].upper() + left[1:] if content[0].isupper() else left
+
+
+def _place_of(
+    thing: Sequence[str], content: str, separators: Sequence[_Separator]
+) -> tuple[int, int] | None:
+    """Return the place of the words for the thing in the only one of several things that has most
+    of them.
+    """
+    words = [(match, folded(match[0])) for match in _WORD.finditer(content)]
+    found = [match for match, word in words if any(is_alike(word, named) for named in thing)]
+    found = found or [
+        match for match, word in words if any(classes(word) & classes(named) for named in thing)
+    ]
+    found = [match for match in found if not _is_verb(match, content)] or found
+    by_item: dict[int, list[re.Match[str]]] = {}
+    for match in found:
+        by_item.setdefault(sum(each.end <= match.start() for each in separators), []).append(match)
+    most = max(map(len, by_item.values()), default=0)
+    best = [matches for matches in by_item.values() if len(matches) == most]
+    return (best[0][0].start(), best[0][-1].end()) if len(best) == 1 else None
+
+
+def _is_verb(word: re.Match[str], content: str) -> bool:
+    """Return whether a word is where the verb of a statement about the user is."""
+    return word.start() == 0 or _SUBJECT.search(content, 0, word.start()) is not None
+
+
+def _of_a_counted(
+    content: str, place: tuple[int, int], separators: Sequence[_Separator]
+) -> str | None:
+    """Return the statement with one thing fewer: "one cat, Pia" of "two cats, Momo and Pia"."""
+    for number, comma in enumerate(separators):
+        counted = _COUNTED.search(content, 0, comma.start)
+        if counted is None or comma.word or comma.end > place[0]:
+            continue
+        listed = content[comma.end :]
+        inside = [
+            _Separator(each.start - comma.end, each.end - comma.end, each.word)
+            for each in separators[number + 1 :]
+        ]
+        if [each.word for each in inside].count("") != len(inside) - 1:
+            return None
+        left = _taken_out(listed, place[0] - comma.end, place[1] - comma.end, inside, start_of_first=0)
+        if left is None:
+            return None
+        return content[: counted.start()] + _fewer(counted) + content[comma.start : comma.end] + left
+    return None
+
+
+def _fewer(counted: re.Match[str]) -> str:
+    word, things = counted["number"], counted["things"]
+    is_digit = word.isdigit()
+    number = (int(word) if is_digit else _NUMBERS.index(word.casefold()) + 1) - 1
+    written = str(number) if is_digit else _NUMBERS[number - 1]
+    return f"{written} {things if number > 1 else singular(things)}"
+
+
+def _of_a_list(
+    content: str, place: tuple[int, int], separators: Sequence[_Separator]
+) -> str | None:
+    start, end = place
+    if any(each.end <= start for each in separators):
+        return _taken_out(content, start, end, separators, start_of_first=None)
+    determiners = _determiners_before().search(content, 0, start)
+    rest = content[separators[0].end :]
+    if len(separators) == 1 and _begins_clause().match(rest):
+        return rest
+    is_list = any(each.word for each in separators)
+    if not is_list or not _is_parallel(content, place, separators, determiners):
+        return None
+    first = determiners.start() if determiners else start
+    return _taken_out(content, start, end, separators, start_of_first=first)
+
+
+def _is_parallel(
+    content: str,
+    place: tuple[int, int],
+    separators: Sequence[_Separator],
+    determiners: re.Match[str] | None,
+) -> bool:
+    """Return whether what follows the first thing can take its place: both have an article, or the
+    next one is a name or a plain word.
+    """
+    after, *later = separators
+    between, rest = content[place[1] : after.start], content[after.end :]
+    if determiners is not None:
+        next_begins = _I if determiners.start() == 0 else _determiner()
+        is_short = between.count(" ") <= MOST_BLANKS
+        return is_short and bool(next_begins.match(rest) and not _begins_clause().match(rest))
+    word = _WORD.match(rest)
+    if place[0] == 0 or between or word is None or any_of("deeds").fullmatch(word[0]):
+        return False
+    ends = (word.end(), two.end()) if (two := _TWO_WORDS.match(rest)) else (word.end(),)
+    is_last = any(
+        _may_follow().match(rest, end) or any(each.start == after.end + end for each in later)
+        for end in ends
+    )
+    return is_last or bool(_NAME.match(rest) and not _I.match(rest))
+
+
+def _taken_out(
+    text: str, start: int, end: int, separators: Sequence[_Separator], *, start_of_first: int | None
+) -> str | None:
+    """Return the text without the thing at this place and without what separates it."""
+    before = [each for each in separators if each.end <= start]
+    after = next((each for each in separators if each.start >= end), None)
+    if not before:
+        return text[:start_of_first] + text[after.end :] if after else None
+    last = before[-1]
+    if not last.word:
+        return _without_middle(text, start, last, after) if after else None
+    called = _CALLED.match(text, end)
+    end = called.end() if called else end
+    if not _may_follow().match(text, end) or _are_one_subject(text, last):
+        return None
+    end = _end_with_its_place(text, last.start, end)
+    return _joined(text[: last.start], before[:-1], last.word) + text[end:]
+
+
+def _without_middle(text: str, start: int, before: _Separator, after: _Separator) -> str | None:
+    """Return the text without the thing between two separators. Return None if it is the name of
+    what comes before ("a cat, Momo, and a dog"), or if other words are there.
+    """
+    determiner = _determiner().match(text, before.end)
+    begins = determiner.end() if determiner else before.end
+    is_name = determiner is None and _determined().search(text[: before.start]) is not None
+    is_short = text.count(" ", before.end, after.start) < MOST_BLANKS
+    if begins != start or is_name or not is_short:
+        return None
+    return text[: before.start] + text[after.start :]
+
+
+def _are_one_subject(text: str, between: _Separator) -> bool:
+    """Return whether the words on both sides are the subject of one sentence: "My wife and I"."""
+    before = text[: between.start]
+    is_speaker = any_of("clause_subjects").match(text, between.end) is not None
+    return is_speaker and before.count(" ") <= 1 and any_of("clause_subjects").match(before) is None
+
+
+def _end_with_its_place(text: str, start: int, end: int) -> int:
+    """Return the end of the last thing with words such as "in Wales" after it, if the things before
+    it have such words of their own: "a flat in Leeds and a cottage in Wales".
+    """
+    own = _OWN_PLACE.match(text, end)
+    is_own = own is not None and re.search(rf"\b{own['begins']}\b", text[:start]) is not None
+    return own.end() if own and is_own else end
+
+
+def _joined(text: str, separators: Sequence[_Separator], word: str) -> str:
+    """Return the list with the word before its last thing: "Netflix and Spotify"."""
+    comma = separators[-1] if separators else None
+    if comma is None or comma.word:
+        return text
+    thing = text[comma.end :]
+    if thing.count(" ") >= MOST_BLANKS or any_of("first_persons").match(thing):
+        return text
+    return f"{text[: comma.start]} {word} {thing}"
