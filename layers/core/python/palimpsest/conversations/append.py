@@ -358,8 +358,8 @@ class Append:
         wishes = marked(messages, reach=head.off_record, base=head.base)
         messages = wishes.messages
         back = (
-            turn_before(self.sessions, request.scope, target.before)
-            if wishes.takes_back and not target.created and target.before is not None
+            turn_before(self.sessions, request.scope, target.before, by=wishes.takes_back)
+            if wishes.takes_back is not None and not target.created and target.before is not None
             else ()
         )
         system = next(

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from palimpsest.conversations.message import OFF_RECORD, UNSHOWN_ROLES, Message, text_of
 from palimpsest.privacy.asked import asks_for_secret, gives_it, is_bare_secret, names_secret
 from palimpsest.privacy.wishes import Wish, wish_of
+from palimpsest.text.folding import normalized
 
 ON_RECORD, THIS_TURN, NEXT_TURN_TOO, ASKED, NAMED = 0, 1, 2, 3, 4
 """How far words are off the record after a message: not at all, in this turn, or in this turn and
@@ -24,13 +25,13 @@ MOST_TAKEN_BACK = 30
 @dataclass(frozen=True, slots=True)
 class Marked:
     """The messages of an append. Messages that are off the record have a mark. `reach` says whether
-    the newest turn or the next one is off the record. With `takes_back`, the turn before these
-    messages is off the record too.
+    the newest turn or the next one is off the record. If a speaker takes back a turn before these
+    messages, `takes_back` is that speaker's name, which is empty for the user.
     """
 
     messages: tuple[Message, ...]
     reach: int
-    takes_back: bool = False
+    takes_back: str | None = None
 
 
 def marked(messages: Sequence[Message], *, reach: int, base: int = 0) -> Marked:
@@ -40,13 +41,14 @@ def marked(messages: Sequence[Message], *, reach: int, base: int = 0) -> Marked:
     numbers of the session's messages begin after `base`.
     """
     done: list[Message] = []
-    takes_back = False
+    takes_back: str | None = None
     for message in messages:
         if message.role == "user":
             text = text_of(message.chat)
             wish = wish_of(text)
             if wish.takes_back:
-                takes_back |= _take_back(done)
+                by = name_in(message)
+                takes_back = takes_back if _take_back(done, by) else by
             is_off = message.is_off_record or _is_off(text, wish, reach)
             is_first = message.seq == base + 1
             reach = _reach_of(wish, is_off=is_off, is_first=is_first)
@@ -80,26 +82,43 @@ def _reach_of(wish: Wish, *, is_off: bool, is_first: bool) -> int:
     return THIS_TURN if is_off else ON_RECORD
 
 
-def _take_back(messages: list[Message]) -> bool:
-    """Mark the last turn of the messages. If they have none, mark all of them, and return True,
-    because the turn is in an earlier append.
+def name_in(message: Message) -> str:
+    """Return the folded name of a message's speaker. It is empty if the message has no name."""
+    return normalized(str(message.chat.get("name") or ""))
+
+
+def _take_back(messages: list[Message], by: str) -> bool:
+    """Mark the last turn of a speaker, and return True. If the messages have none, mark those
+    before the first turn, and return False, because the turn is in an earlier append.
     """
-    start = last_turn(messages)
-    messages[start or 0 :] = map(off_record, messages[start or 0 :])
-    return start is None
+    turn = last_turn(messages, by)
+    place = turn or _up_to_the_next(messages, 0, by)
+    messages[place] = map(off_record, messages[place])
+    return turn is not None
 
 
-def last_turn(messages: Sequence[Message]) -> int | None:
-    """Return the index at which the last turn begins whose user message says something; None if
-    there is none.
+def last_turn(messages: Sequence[Message], by: str) -> slice | None:
+    """Return the place of the last turn whose message by this speaker says something; None if there
+    is none. The turn ends where somebody else speaks who is not the assistant.
     """
     from palimpsest.text.sentences import says  # not at import: few turns are taken back
 
-    starts = [number for number, message in enumerate(messages) if message.role == "user"]
-    speaking = (
-        start for start in reversed(starts) if says(text_of(messages[start].chat)) != "nothing"
+    for start in reversed(range(len(messages))):
+        message = messages[start]
+        is_by_them = message.role == "user" and name_in(message) == by
+        if is_by_them and says(text_of(message.chat)) != "nothing":
+            return _up_to_the_next(messages, start, by)
+    return None
+
+
+def _up_to_the_next(messages: Sequence[Message], start: int, by: str) -> slice:
+    """Return the place of the messages from `start` up to the next one by another user."""
+    others = (
+        place
+        for place in range(start, len(messages))
+        if messages[place].role == "user" and name_in(messages[place]) != by
     )
-    return next(speaking, None)
+    return slice(start, next(others, len(messages)))
 
 
 def off_record(message: Message) -> Message:

@@ -16,9 +16,11 @@ from palimpsest.scope import SessionScope
 LOOK_BACK = 12  # messages read before the user's last one, which may say nothing
 
 
-def turn_before(sessions: Sessions, scope: SessionScope, head: Head) -> tuple[Message, ...]:
-    """Return the messages of the session's last turn, marked as off the record. Messages that have
-    the mark already are left out. Raises `Unavailable`.
+def turn_before(
+    sessions: Sessions, scope: SessionScope, head: Head, *, by: str
+) -> tuple[Message, ...]:
+    """Return the messages of the last turn of a speaker, marked as off the record. Messages that
+    have the mark already are left out. Raises `Unavailable`.
     """
     first = max(head.base + 1, head.last_user_seq - LOOK_BACK)
     stored = [
@@ -26,8 +28,8 @@ def turn_before(sessions: Sessions, scope: SessionScope, head: Head) -> tuple[Me
         for message in sessions.messages(scope, first=first, last=head.seq)
         if not head.is_withdrawn(message.seq)
     ]
-    start = last_turn(stored)
-    turn = () if start is None else stored[start : start + MOST_TAKEN_BACK]
+    place = last_turn(stored, by)
+    turn = () if place is None else stored[place][:MOST_TAKEN_BACK]
     return tuple(off_record(message) for message in turn if not message.is_off_record)
 
 

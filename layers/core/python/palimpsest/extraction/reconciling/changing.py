@@ -7,7 +7,12 @@ from dataclasses import replace
 from functools import partial
 
 from palimpsest.extraction.finding import Finding
-from palimpsest.extraction.reconciling.known import KnownStatements, draft_of, order_of
+from palimpsest.extraction.reconciling.known import (
+    KnownStatements,
+    are_of_one_speaker,
+    draft_of,
+    order_of,
+)
 from palimpsest.extraction.reconciling.versions import version_of, with_times
 from palimpsest.extraction.testimony.speakers import USER
 from palimpsest.memory.meaning.frames import contrasted, contrasts_of, may_move, move_of, moved
@@ -91,6 +96,8 @@ def _with_new_thing(record: Record, *, by: Transition, who: str) -> str | None:
 
 
 def _changed(change: Change, other: Record, statement: Statement) -> str | None:
+    if not are_of_one_speaker(statement, other):
+        return None
     if other.type == "instruction" or _is_preference(other.topic_key):
         return None
     if other.topic_key is not None and other.topic_key == statement.topic_key:

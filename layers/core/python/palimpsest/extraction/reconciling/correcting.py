@@ -10,6 +10,7 @@ from palimpsest.extraction.chunk import Chunk
 from palimpsest.extraction.finding import Finding
 from palimpsest.extraction.reconciling.known import (
     KnownStatements,
+    are_of_one_speaker,
     draft_of,
     end_stored,
     next_version,
@@ -42,6 +43,8 @@ def corrects(
         return False
     for place in _likely_places(correction, seq, chunk, state):
         other_finding, other, its_rank = state.statements[place]
+        if not are_of_one_speaker(statement, other):
+            continue
         content = corrected(other.content, correction)
         if content is not None:
             # The relations name the old value.
@@ -54,6 +57,7 @@ def corrects(
     for record in _likely_records(correction, statement, chunk, state):
         content = corrected(record.content, correction)
         is_known = record.order < order_of(statement, rank)
+        is_known &= are_of_one_speaker(statement, record)
         if content and is_known and not is_of_another(finding.content, record.content):
             right = version_of(statement, record, content)
             state.statements.append((replace(finding, content=content), right, rank))
@@ -104,6 +108,7 @@ def _likest(statement: Statement, known: Sequence[Record]) -> Record | None:
         for record in known
         if record.type in READ
         and (record.subject or USER) == (statement.subject or USER)
+        and are_of_one_speaker(statement, record)
         and not is_of_another(content, record.content)
     ]
     best = max(alike, key=lambda entry: entry[:2], default=None)

@@ -9,13 +9,16 @@ from palimpsest.extraction.finding import Finding
 from palimpsest.extraction.reconciling.known import (
     MOST_ENDED,
     KnownStatements,
+    are_of_one_speaker,
     day_of,
     draft_of,
     end_own,
     end_stored,
     order_of,
+    speaker_of,
 )
 from palimpsest.extraction.reconciling.versions import version_of, with_times
+from palimpsest.extraction.testimony.speakers import USER
 from palimpsest.memory.ended_on import label_of
 from palimpsest.memory.meaning.ends import End, ends_of, is_ended
 from palimpsest.memory.meaning.one_of_several import without_one
@@ -110,6 +113,7 @@ def _ended_here(
         place
         for place, (_, other, _) in enumerate(state.statements)
         if other.topic_key != (statement.topic_key or "")
+        and _may_end(statement, other)
         and is_ended(draft_of(other), ended, subject=statement.subject)
     ][-MOST_ENDED:]
     return places, len(places)
@@ -117,5 +121,12 @@ def _ended_here(
 
 def _is_ended(record: Record, ended: Sequence[End], statement: Statement, order: Order) -> bool:
     is_other_topic = record.topic_key is None or record.topic_key != statement.topic_key
-    is_later = is_other_topic and record.order < order
+    is_later = is_other_topic and record.order < order and _may_end(statement, record)
     return is_later and is_ended(record, ended, subject=statement.subject)
+
+
+def _may_end(statement: Statement, known: Statement | Record) -> bool:
+    """Return whether a statement's speaker may end a known one: the user any, everybody else only
+    their own.
+    """
+    return speaker_of(statement) == USER or are_of_one_speaker(statement, known)

@@ -8,9 +8,11 @@ from datetime import UTC, date, datetime
 from functools import cached_property
 
 from palimpsest.extraction.finding import Finding
+from palimpsest.extraction.testimony.speakers import USER
 from palimpsest.memory.ended import EndOfTopic
 from palimpsest.memory.record import GRAPH, Order, Record, record_id
 from palimpsest.memory.statements import Statement, topic_of_edits
+from palimpsest.text.folding import normalized
 
 MOST_ENDED = 4  # most records that one statement ends
 Known = Callable[[], Sequence[Record]]
@@ -52,9 +54,22 @@ def draft_of(statement: Statement) -> Record:
         created_at=0,
         valid_from=statement.valid_from or 0,
         subject=statement.subject,
+        speaker=statement.speaker,
         topic_key=key,
         source=statement.source,
     )
+
+
+def are_of_one_speaker(statement: Statement | Record, other: Statement | Record) -> bool:
+    """Return whether the same person said both. What somebody says neither corrects nor ends what
+    somebody else said.
+    """
+    return speaker_of(statement) == speaker_of(other)
+
+
+def speaker_of(said: Statement | Record) -> str:
+    """Return the folded name of the speaker, or `USER`."""
+    return normalized(said.speaker) if said.speaker else USER
 
 
 def next_version(statement: Statement, record: Record) -> Statement:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from palimpsest.conversations.message import Message, text_of
+from palimpsest.conversations.off_record import name_in
 from palimpsest.extraction.testimony.awaited import (
     Awaited,
     asks_for_text,
@@ -48,14 +49,15 @@ def _without_middle(text: str) -> str:
 @dataclass(slots=True)
 class Reader:
     """The state of reading a session's messages, by sequence number: `taken_back` has the reasons
-    for messages that a later message took back, `withheld` the words that are not their speaker's
+    for messages that their speaker took back later, `last_by` the last message by each speaker's
+    name, `withheld` the words that are not their speaker's
     testimony.
     """
 
     user: str | None = None
     plays: bool = False
     answers_material: bool = False
-    last_of_user: int | None = None
+    last_by: dict[str, int] = field(default_factory=dict)
     taken_back: dict[int, str] = field(default_factory=dict)
     withheld: dict[int, Withheld] = field(default_factory=dict)
     owns: dict[int, str] = field(default_factory=dict)
@@ -76,11 +78,13 @@ class Reader:
                     self.awaits = None
             return self._answered(message, text)
         was_requested, self.secret_requested = self.secret_requested, False
-        if wish_of(text).takes_back and self.last_of_user is not None:
-            self.taken_back[self.last_of_user] = "off_record"
-        if self.last_of_user is not None and _takes_back(text):
-            self.taken_back[self.last_of_user] = "material"
-        self.last_of_user = message.seq
+        speaker = name_in(message)
+        last = self.last_by.get(speaker)
+        if last is not None and wish_of(text).takes_back:
+            self.taken_back[last] = "off_record"
+        if last is not None and _takes_back(text):
+            self.taken_back[last] = "material"
+        self.last_by[speaker] = message.seq
         if is_off_record(message, text) or (was_requested and is_bare_secret(text)):
             self.withheld[message.seq] = (("off_record", text),)
             self.answers_material = True
