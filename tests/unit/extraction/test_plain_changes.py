@@ -9,6 +9,8 @@ import pytest
 from tests.unit.memory.test_ends_and_corrections import current, told
 
 CHANGES = [
+    ("I work from home on Fridays.", "I work from home on Mondays now.", "on Mondays"),
+    ("I use Windows at work.", "I use Linux at work now.", "Linux"),
     ("I use Vim.", "I switched from Vim to Zed.", "I use Zed."),
     ("I use Vim.", "I replaced Vim with Zed last week.", "I use Zed."),
     ("My boss is Karen.", "Karen was replaced by Tom.", "My boss is Tom."),
@@ -78,6 +80,13 @@ CHANGES = [
     ),
 ]
 ENDS = [
+    ("I have a Toyota.", "We sold the car."),
+    ("Ich habe einen Golf.", "Wir haben das Auto verkauft."),
+    ("J'ai une Clio.", "J'ai vendu la voiture."),
+    ("Tengo un Seat Ibiza.", "He vendido el coche."),
+    ("My boyfriend is Chris.", "My boyfriend and I broke up."),
+    ("I have a dentist appointment.", "The dentist cancelled the appointment."),
+    ("I have a gym membership.", "I cancelled my gym membership today."),
     ("I'm learning Italian.", "I dropped the Italian course."),
     ("I drive a Skoda Octavia.", "The Skoda went to the scrapyard last week."),
     ("I have braces.", "My braces came off today!"),
@@ -118,7 +127,49 @@ ENDS = [
     ("Mi lavadora está rota.", "Mi lavadora ya funciona."),
     ("Fumo medio paquete al día.", "Llevo un mes sin fumar, lo he dejado del todo."),
 ]
+LEFT = [
+    ("I play the guitar and the piano.", "I gave up the guitar.", "I play the piano."),
+    ("I take metformin and ramipril every morning.", "I've stopped taking ramipril.",
+     "I take metformin every morning."),
+    ("We have two cats, Momo and Pia.", "Momo died last week.", "We have one cat, Pia."),
+    ("I have three kids, Tom, Ann and Lea.", "Ann died.", "I have two kids, Tom and Lea."),
+    ("I subscribe to Netflix, Spotify and the Guardian.", "I cancelled the Guardian.",
+     "I subscribe to Netflix and Spotify."),
+    ("I subscribe to Netflix, Spotify and the Guardian.", "I cancelled Spotify.",
+     "I subscribe to Netflix and the Guardian."),
+    ("My hobbies are climbing, chess and baking.", "I've given up climbing.",
+     "My hobbies are chess and baking."),
+    ("I'm learning Spanish and Italian.", "I've stopped learning Spanish.",
+     "I'm learning Italian."),
+    ("I own a dog called Rex and a cat called Tom.", "The dog died.", "I own a cat called Tom."),
+    ("We rent a flat in Leeds and a cottage in Wales.", "We gave up the cottage.",
+     "We rent a flat in Leeds."),
+    ("I have a Barclays account and a Monzo account.", "I closed the Barclays account.",
+     "I have a Monzo account."),
+    ("I have a Tesla and my wife drives a Golf.", "I sold the Tesla.", "My wife drives a Golf."),
+    ("I live with my husband and our two sons.", "My husband died.", "I live with our two sons."),
+    ("I need to buy milk and eggs.", "I bought the milk.", "I need to buy eggs."),
+    ("Ich habe einen Hund und eine Katze.", "Die Katze ist gestorben.", "Ich habe einen Hund."),
+    ("J'apprends l'espagnol et l'italien.", "J'ai arrêté l'espagnol.", "J'apprends l'italien."),
+    ("Toco la guitarra y el piano.", "He dejado la guitarra.", "Toco el piano."),
+]  # fmt: skip
+ENDS_WHOLLY = [
+    ("I play guitar and sing in a choir.", "I gave up the guitar."),
+    ("We have a cat, Momo, and a dog, Rex.", "Momo died."),
+    ("Estoy suscrito a El Norte, la edición en papel.", "Me di de baja de El Norte."),
+]
 STAYS = [
+    ("I'm dating Chris.", "My best friend and her boyfriend broke up."),
+    ("I take the bus to work.", "The bus was cancelled today."),
+    ("I have a yoga class on Mondays.", "Yoga was cancelled today."),
+    ("Je prends le bus pour aller au travail.", "Le bus a été annulé aujourd'hui."),
+    ("I use Windows at work.", "I use Linux at home."),
+    ("J'utilise Windows au travail.", "J'utilise Linux à la maison."),
+    ("Je bois du café le matin.", "Je bois du thé le soir."),
+    ("Because of Rex I get up at six.", "Rex died."),
+    ("I get a 10% discount because I work at Tesco.", "I quit."),
+    ("Since I live in Leeds, I pay 12 pounds for the train.", "I moved to York."),
+    ("My car is a Golf.", "I sold it."),
     ("I use Vim.", "My brother switched from Vim to Zed."),
     ("I use Vim.", "I wouldn't switch from Vim to Zed."),
     ("My sister lives in Ghent.", "I moved from Ghent to Bruges."),
@@ -163,3 +214,29 @@ def test_what_is_over_is_not_believed(before: str, now: str) -> None:
 @pytest.mark.parametrize(("before", "now"), STAYS)
 def test_what_is_said_of_something_else_changes_nothing(before: str, now: str) -> None:
     assert before in current(told(before, now))
+
+
+@pytest.mark.parametrize(("before", "now", "left"), LEFT)
+def test_an_end_takes_one_of_several_things_out_of_a_statement(
+    before: str, now: str, left: str
+) -> None:
+    believed = current(told(before, now))
+    assert left in believed
+    assert before not in believed
+
+
+@pytest.mark.parametrize(("before", "now"), ENDS_WHOLLY)
+def test_a_statement_ends_wholly_if_it_is_not_clear_what_is_left(before: str, now: str) -> None:
+    assert current(told(before, now)) == set()
+
+
+def test_it_means_what_the_sentence_before_names() -> None:
+    assert current(told("My car is a Golf. I sold it.")) == set()
+    assert current(told("My car is a Golf. I love it.")) == {"My car is a Golf."}
+    assert current(told("I sold it.")) == set()
+
+
+@pytest.mark.parametrize("text", ["I see Dr Patel for my teeth.", "I'm with O2 now."])
+def test_short_names_and_people_whom_the_user_sees_are_remembered(text: str) -> None:
+    assert current(told(text)) == {text}
+    assert current(told("I see your point, thanks.")) == set()

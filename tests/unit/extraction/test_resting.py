@@ -90,3 +90,10 @@ def test_what_only_names_the_same_place_or_company_is_not_marked() -> None:
 def test_nothing_is_marked_while_its_ground_holds() -> None:
     for ground, _, fact, _ in CASES[::4]:
         assert is_marked(ground, fact, "I like tea.") is False
+
+
+def test_a_clause_that_says_because_names_the_ground() -> None:
+    assert is_marked(ACME, "I get a 10% discount because I work at Acme.", GLOBEX)
+    assert is_marked(HAMBURG, "Since I live in Hamburg, I pay 12 euros for the train.", BREMEN)
+    assert is_marked(WOHNE, "Weil ich in Hamburg wohne, segle ich viel.", ZOG)
+    assert is_marked(HAMBURG, "I get a 10% discount because I work at Acme.", BREMEN) is False

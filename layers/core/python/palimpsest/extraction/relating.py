@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 from palimpsest.memory.meaning.ends import ends_of
 from palimpsest.memory.meaning.frames import differ_in_value
+from palimpsest.memory.meaning.occasions import are_of_other_occasions
 from palimpsest.memory.meaning.people import is_of_another
 from palimpsest.memory.meaning.reading import fields_of, is_meant_by, naming
 from palimpsest.memory.meaning.relation import Likely, learned
@@ -132,6 +133,7 @@ def compared(new: Statement, known: Sequence[Record]) -> Iterable[int]:
         and record.speaker == new.speaker
         and not _is_of_one_message(new, record)
         and not is_of_another(new.content, record.content)
+        and not are_of_other_occasions(new.content, record.content)
     ]
     near = (place for place in places if _is_near(named, known[place]))
     return dict.fromkeys((*islice(near, MOST_COMPARED - MOST_NEWEST), *places[:MOST_NEWEST]))

@@ -7,6 +7,8 @@ from __future__ import annotations
 from palimpsest.extraction.finding import Finding
 from palimpsest.graph.things import USER_NAMES
 from palimpsest.memory.grounds import is_the_users, may_rest_on, topics_of_grounds
+from palimpsest.memory.meaning.reading import ground_in
+from palimpsest.memory.meaning.slots import slot_of
 from palimpsest.memory.resting import Dependent
 from palimpsest.text.analyser import topic_key
 
@@ -31,8 +33,11 @@ def dependent_of(finding: Finding) -> Dependent:
 
 
 def _by_kind(finding: Finding) -> tuple[str, ...]:
-    is_own = is_the_users(finding.subject, finding.content)
-    return may_rest_on(finding.content) if is_own else ()
+    if not is_the_users(finding.subject, finding.content):
+        return ()
+    ground = slot_of(ground_in(finding.content))
+    named = (ground.topic,) if ground else ()
+    return (*named, *may_rest_on(finding.content))
 
 
 def _by_relations(finding: Finding) -> tuple[str, ...]:

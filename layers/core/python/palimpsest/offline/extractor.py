@@ -29,6 +29,7 @@ from palimpsest.memory.meaning.corrections import (
 from palimpsest.memory.meaning.ends import End, ends_of, may_end
 from palimpsest.memory.meaning.frames import changes_a_value, dates_a_thing
 from palimpsest.memory.meaning.people import first_name, may_be_about_a_person
+from palimpsest.memory.meaning.reading import without_grounds
 from palimpsest.memory.meaning.relation import learned
 from palimpsest.memory.meaning.slots import Slot, slot_of
 from palimpsest.memory.meaning.standing import is_order, leans, refers
@@ -80,12 +81,14 @@ second one".
 LEAST_QUOTE = 2  # letters or digits of a sentence that is quoted from a longer message
 FEWEST_WORDS, MOST_WORDS = 3, 25  # of a sentence that may change something
 FEW_WORDS = 4  # of a sentence that only names what the next one is about
+MOST_BEFORE_IT = 10  # of a sentence to whose thing "it" in the next one may refer
 MOST_KEYWORDS, SHORTEST_KEYWORD = 8, 4
 WORDS_OF_TOPIC = 4
 RELATIONS = {"employer": ("WORKS_AT", "Company"), "residence": ("LIVES_IN", "Place")}
 """The relationship of the user that a statement states, and the type of the named thing, by the
 topic of the statement.
 """
+_IT = re.compile(r"\b(?:it|them|him|her|ihn|es|sie)\W*$", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
 _KEYWORD = re.compile(rf"\w{{{SHORTEST_KEYWORD},}}")
 _NAMED = re.compile(r" ?(?:the )?((?:[A-ZÀ-Þ][\w&.'-]*)(?: [A-ZÀ-Þ0-9&][\w&.'-]*){0,3})")
@@ -302,7 +305,8 @@ def _with_what(sentence: str, before: Sequence[str]) -> str:
     Cancelled it.".
     """
     earlier = before[-2] if len(before) > 1 else ""
-    return f"{earlier} {sentence}" if 0 < len(earlier.split()) <= FEW_WORDS else sentence
+    most = MOST_BEFORE_IT if _IT.search(sentence) else FEW_WORDS
+    return f"{earlier} {sentence}" if 0 < len(earlier.split()) <= most else sentence
 
 
 def _stated(sentence: str, day: date) -> Sequence[Stated]:
@@ -357,7 +361,8 @@ def _statement(text: str, day: date, *, quote: str) -> Stated | None:
     """Return the statement that the text makes. Return None for questions, requests, small talk,
     jokes, and texts that are not worth remembering.
     """
-    kind, matched = kind_of(text)
+    plain = without_grounds(text)
+    kind, matched = kind_of(plain)
     is_asked = is_question(text) and not (kind and kind.type == "task")
     is_part = (kind is None or kind.name in MAY_LEAN) and leans(text)
     is_part |= kind is not None and kind.type == "instruction" and refers(text)
@@ -381,7 +386,7 @@ def _statement(text: str, day: date, *, quote: str) -> Stated | None:
     finding = partial(
         _finding(text, quote), **about, type=kind.type, importance=kind.importance, topic=topic
     )
-    return partial(finding, relations=tuple(_relations(kind, matched, text)))
+    return partial(finding, relations=tuple(_relations(kind, matched, plain)))
 
 
 def _about(kind: StatementKind, matched: re.Match[str], topic: str | None) -> dict[str, str]:

@@ -16,6 +16,7 @@ from palimpsest.extraction.reconciling.known import (
 from palimpsest.extraction.reconciling.versions import version_of, with_times
 from palimpsest.extraction.testimony.speakers import USER
 from palimpsest.memory.meaning.frames import contrasted, contrasts_of, may_move, move_of, moved
+from palimpsest.memory.meaning.occasions import are_of_other_occasions
 from palimpsest.memory.meaning.people import is_of_another
 from palimpsest.memory.meaning.reading import naming
 from palimpsest.memory.meaning.transitions import (
@@ -102,7 +103,10 @@ def _changed(change: Change, other: Record, statement: Statement) -> str | None:
         return None
     if other.topic_key is not None and other.topic_key == statement.topic_key:
         return None
-    return None if is_of_another(statement.content, other.content) else change(other)
+    is_of_other = is_of_another(statement.content, other.content)
+    if is_of_other or are_of_other_occasions(statement.content, other.content):
+        return None
+    return change(other)
 
 
 def _is_preference(topic: str | None) -> bool:

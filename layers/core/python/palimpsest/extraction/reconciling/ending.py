@@ -20,7 +20,7 @@ from palimpsest.extraction.reconciling.known import (
 from palimpsest.extraction.reconciling.versions import version_of, with_times
 from palimpsest.extraction.testimony.speakers import USER
 from palimpsest.memory.ended_on import label_of
-from palimpsest.memory.meaning.ends import End, ends_of, is_ended
+from palimpsest.memory.meaning.ends import End, ends_of, is_ended, is_of_one_occurrence
 from palimpsest.memory.meaning.one_of_several import without_one
 from palimpsest.memory.names import unlabelled
 from palimpsest.memory.record import Order, Record
@@ -42,8 +42,13 @@ def ends(finding: Finding, statement: Statement, rank: int, state: KnownStatemen
     if _is_planned(ended, content, statement):
         return False
     order = order_of(statement, rank)
-    own, places = _ended_here(ended, statement, state)
-    stored = [record for record in state.records if _is_ended(record, ended, statement, order)]
+    is_dated = is_of_one_occurrence(content)
+    own, places = _ended_here(ended, statement, state, is_dated=is_dated)
+    stored = [
+        record
+        for record in state.records
+        if (not is_dated or _has_a_day(record)) and _is_ended(record, ended, statement, order)
+    ]
     for place in own:
         if not _ends_one_of_several_own(place, ended, statement, state):
             end_own(place, order, state)
@@ -106,13 +111,16 @@ def ended_when(content: str, statement: Statement) -> str | None:
 
 
 def _ended_here(
-    ended: Sequence[End], statement: Statement, state: KnownStatements
+    ended: Sequence[End], statement: Statement, state: KnownStatements, *, is_dated: bool
 ) -> tuple[list[int], int]:
-    """Return the places of the step's own statements that end, and their number."""
+    """Return the places of the step's own statements that end, and their number. An end that
+    `is_dated` ends only what has a day.
+    """
     places = [
         place
         for place, (_, other, _) in enumerate(state.statements)
         if other.topic_key != (statement.topic_key or "")
+        and (not is_dated or _has_a_day(other))
         and _may_end(statement, other)
         and is_ended(draft_of(other), ended, subject=statement.subject)
     ][-MOST_ENDED:]
@@ -123,6 +131,10 @@ def _is_ended(record: Record, ended: Sequence[End], statement: Statement, order:
     is_other_topic = record.topic_key is None or record.topic_key != statement.topic_key
     is_later = is_other_topic and record.order < order and _may_end(statement, record)
     return is_later and is_ended(record, ended, subject=statement.subject)
+
+
+def _has_a_day(known: Statement | Record) -> bool:
+    return known.occurs_at is not None or known.due_at is not None
 
 
 def _may_end(statement: Statement, known: Statement | Record) -> bool:

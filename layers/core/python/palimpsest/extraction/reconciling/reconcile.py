@@ -60,7 +60,9 @@ def reconciled(
         stored = statement if is_end else related_by_weights(finding, statement, rank, state)
         if finding.depends and stored is not None:
             put_right.add(quoted)
-        if is_end and _says_nothing_else(statement):
+        # A finding that depends may begin with the sentence before it, which is stored already.
+        own = replace(statement, content=finding.quote) if finding.depends else statement
+        if is_end and _says_nothing_else(own):
             continue
         if stored is not None:
             state.statements.append((finding, in_known_words(stored, state), rank))

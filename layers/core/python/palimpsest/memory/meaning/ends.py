@@ -26,6 +26,7 @@ from palimpsest.memory.meaning.reading import (
     is_rewritten,
     naming,
     spoken,
+    without_grounds,
     without_times,
 )
 from palimpsest.memory.meaning.slots import slot_of
@@ -38,6 +39,7 @@ from palimpsest.text.word_files import entries, filled, word_files
 GROUPS: Final = ("what", "more", "that", "those")
 # most blanks of a sentence with a plain denial, and of any sentence
 MOST_PLAIN, MOST_BLANKS = 10, 30
+_OF_ANOTHER = re.compile(r"(?:her|his|their|ihr\w*|sein\w*|son|sa|ses|leurs?|sus?) ", re.IGNORECASE)
 SHORT = 8  # most blanks of a sentence that is also read as a whole
 _PRONOUN = re.compile(
     r"^(?:it|that|this|them|those|him|her|das|es|ihn|sie|ça|cela|eso|lo|la)(?: (?:all|ages))?$",
@@ -243,6 +245,18 @@ def _states(clause: str) -> bool:
     return has_value or len(naming(clause)) >= least
 
 
+def is_of_one_occurrence(text: str) -> bool:
+    """Return whether a text says that something does not take place on one day: "the bus was
+    cancelled today". What happens on other days too goes on.
+    """
+    return any_of("called_off").search(text) is not None and _on_one_day().search(text) is not None
+
+
+@cache
+def _on_one_day() -> re.Pattern[str]:
+    return compiled(r"(?<!\w)(?<!as of )(?<!from )(?<!ab )(?<!desde )(?:{of_one_day})(?!\w)")
+
+
 def is_unreal(text: str) -> bool:
     """Return whether a text supposes, plans or wishes."""
     return bool(_unreal().search(lowered(text)))
@@ -290,6 +304,9 @@ def _ends_of(clause: str, before: str, numbers: Sequence[int]) -> list[End]:
     for cue, match in matches:
         groups = match.groupdict()
         named = " ".join(groups.get(group) or "" for group in GROUPS).strip()
+        # A clause of "my sister and her boyfriend broke up" is "her boyfriend broke up".
+        if clause.startswith(named) and _OF_ANOTHER.match(named):
+            continue
         meant = naming(before if _PRONOUN.match(named) else named)
         meant = () if all(map(_number().fullmatch, meant)) else meant
         end = End(cue.kind, cue.about, meant, named)
@@ -323,8 +340,9 @@ def _matches(text: str, numbers: Sequence[int]) -> Iterator[tuple[_Cue, re.Match
 
 def is_ended(record: Record, by: Sequence[End], *, subject: str | None = None) -> bool:
     """Return whether one of these ends is the end of the record. `subject` is whom the statement of
-    the ends is about.
+    the ends is about. An end of a record's ground is not its own end.
     """
+    record = replace(record, content=without_grounds(record.content))
     return any(
         _ends(end, record, subject)
         and not _says_so(record, end)
@@ -361,16 +379,17 @@ def _ends(end: End, record: Record, subject: str | None) -> bool:
         return False
     if not _is_of_kind(end, known, record):
         return False
-    if not _names_all(end.words, named, record.content):
+    if not _names_all(end.words, named, record.content, topic=known):
         return _denies_value(end, record)
     return _share_of_record(end, record, named) >= (PLAINLY if end.kind == "plain" else LEAST_SHARE)
 
 
-def _names_all(ended: Sequence[str], named: Sequence[str], content: str) -> bool:
+def _names_all(ended: Sequence[str], named: Sequence[str], content: str, *, topic: str) -> bool:
     """Return whether a record names all of the ended thing. Words such as "course" may be others in
-    the record: "I dropped the Italian course" and "I'm learning Italian".
+    the record: "I dropped the Italian course" and "I'm learning Italian". A word of the class of
+    the record's topic names its value: "car", for "I have a Toyota".
     """
-    missing = [word for word in ended if not _is_named(word, named)]
+    missing = [word for word in ended if not (_is_named(word, named) or topic in classes(word))]
     return len(missing) < len(ended) and all(goes_with(word, content) for word in missing)
 
 

@@ -84,6 +84,7 @@ def compiled_lower(pattern: str) -> re.Pattern[str]:
     return re.compile(_CAPITALS.sub(lambda capitals: capitals[0].lower(), filled(PACKAGE, pattern)))
 
 
+_VERB_LAST: Final = frozenset({"ich", "wir"})  # beginnings of clauses whose verb is the last word
 SLOT_FORMS: Final = ("slots", "many", "each")
 
 
@@ -454,3 +455,47 @@ def clauses(sentence: str) -> list[str]:
     parts = [part.strip(_ENDS) for part in _PUNCTUATION.split(sentence)]
     finer = [piece for part in parts for piece in _splits().split(part) if piece != part]
     return [part for part in dict.fromkeys((*parts, *finer)) if part]
+
+
+@cache
+def _grounds() -> re.Pattern[str]:
+    own = r"(?=(?:{clause_subjects}|my|our|mein\w*|mon|ma|mi|vivo|trabajo|tengo)(?!\w)|j['’])"
+    return compiled(
+        rf"^\W*(?:{{ground_words}}) {own}[^,]{{2,}}, (?=\w)"
+        rf"|^\W*because of [\w' ]{{2,30}}?,? {own}"
+        rf"|,? (?:{{ground_words}}) {own}[^.;!?]*"
+    )
+
+
+@cache
+def _ground_words() -> frozenset[str]:
+    """Return the first words of all phrases with which a ground begins."""
+    return frozenset(phrase.split()[0] for phrase in filled_words(PACKAGE, ["{ground_words}"]))
+
+
+@lru_cache(maxsize=256)
+def without_grounds(text: str) -> str:
+    """Return a statement without the clause that names its ground: "I pay 12 pounds" for "Since I
+    live in Leeds, I pay 12 pounds".
+    """
+    if _ground_words().isdisjoint(_FIRST.findall(lowered(text[:MOST]))):
+        return text
+    left = _grounds().sub("", text[:MOST], count=1).strip()
+    return text if left == text or len(left.split()) <= 1 else left[0].upper() + left[1:]
+
+
+def ground_in(text: str) -> str:
+    """Return the clause that names the ground of a statement, such as "I live in Leeds"; empty if
+    there is none.
+    """
+    match = _grounds().search(text[:MOST]) if without_grounds(text) != text else None
+    clause = _after_ground_word().sub("", match[0], count=1).strip(" ,.") if match else ""
+    begins, *rest = clause.split() or [""]
+    if begins.casefold() in _VERB_LAST and rest:
+        return " ".join((begins, rest[-1], *rest[:-1]))
+    return clause
+
+
+@cache
+def _after_ground_word() -> re.Pattern[str]:
+    return compiled(r"^\W*(?:{ground_words}) ")

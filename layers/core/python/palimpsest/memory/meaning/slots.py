@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
+from palimpsest.memory.meaning.occasions import place_in
 from palimpsest.memory.meaning.reading import (
     after,
     begins_with,
@@ -22,12 +23,15 @@ from palimpsest.memory.meaning.reading import (
     shared,
     slot_entries,
     spoken,
+    without_grounds,
 )
 from palimpsest.text.analyser import words
 
 MOST_NAMED = 4  # words that name something, in statements that are compared by these words
 LEAST_PLURAL = 3  # letters of a word without the ending of its plural
 MOST_VALUE = 6  # words of a value
+OF_A_PLACE = frozenset({"os", "phone", "email", "vehicle"})
+"""Topics that may have a value for work and another one at home."""
 _LAST = re.compile(r",\s+(?:sorry|actually|i mean|instead|perdón|pardon|plutôt)$", re.IGNORECASE)
 
 
@@ -94,6 +98,7 @@ def slot_of(text: str) -> Slot | None:
     numbers = candidates("slots", sentence)
     if not numbers:
         return None
+    sentence = without_grounds(sentence)
     if begins_with(sentence, "signals"):
         sentence = after(_lead(), sentence)
     for said_so in _readings(_now().sub("", _LAST.sub("", sentence))):
@@ -140,6 +145,8 @@ def _slot(phrase: _Phrase, match: re.Match[str], sentence: str) -> Slot | None:
         given_thing = groups.get("thing") or phrase.thing
         thing = (_canonical(word) for word in words(given_thing) if word not in _NEW)
         named = "_".join((named, *thing, *(value if phrase.form == "many" else ())))
+    if named in OF_A_PLACE and (place := place_in(sentence)):
+        named = f"{named}_{place}"
     beyond = _BEYOND.search(sentence, match.end("value") if groups.get("value") else len(sentence))
     extra = set(naming(value_words)) - set(words(text)) | set(naming(beyond[0] if beyond else ""))
     return Slot(named, value, text, frozenset(extra))
