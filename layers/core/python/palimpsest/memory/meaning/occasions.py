@@ -1,4 +1,4 @@
-"""Tells the occasions apart on which statements hold: "I use Linux at home" says nothing about work."""
+"""Tells the occasions apart on which statements hold: "at work", "at home", "in the evening"."""
 
 from __future__ import annotations
 
