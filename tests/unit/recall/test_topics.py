@@ -9,6 +9,7 @@ import pytest
 from palimpsest.models.builtin import SPACE
 from palimpsest.models.ports import Vector
 from palimpsest.models.vectors import unit
+from palimpsest.offline.extractor import states
 from palimpsest.recall.topics import descriptions, topics_meant
 
 from tests.doubles.meanings import Meanings
@@ -60,6 +61,31 @@ def test_the_record_of_a_topic_that_is_meant_is_found(
     memories = service.recall("Where does she belong?").memories
     found = {memory.id: memory.candidate.scores for memory in memories}
     assert ("topic_key" in found.get(record.id, {})) == is_found
+
+
+@pytest.mark.parametrize(
+    ("topic", "said"),
+    [
+        ("allergy", "I'm allergic to nuts."),
+        ("salary", "My salary is 2,900 euros."),
+        ("manager", "My new lead is Femke."),
+        ("children", "I have two kids."),
+        ("pet", "We have a dog called Rex."),
+        ("language", "My native language is Swahili."),
+        ("phone", "My phone number is 0151 23456."),
+        ("school", "I study marine biology."),
+    ],
+)
+def test_what_extraction_stores_is_found_by_its_topic(
+    tmp_path: Path, topic: str, said: str
+) -> None:
+    (stated,) = states(said)
+    service = RecallService(tmp_path, embedder=Asking(topic))
+    record = service.keep(said, topic=stated.topic)
+    service.index_all()
+    memories = service.recall("What about it?").memories
+    found = {memory.id: memory.candidate.scores for memory in memories}
+    assert "topic_key" in found.get(record.id, {})
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ NEWEST_RECORDS = 25
 # search has missed the record although it is no longer pending.
 JUST_CHANGED = 30_000
 NEWEST_MESSAGES = 20
+MOST_OF_ONE = 8  # records of a meant topic with several values
 FALLBACK_RECORDS = 500  # without an index, these are compared one by one
 FALLBACK_MESSAGES = 50
 FALLBACK_SESSIONS = 5
@@ -133,8 +134,13 @@ class FindCandidates:
         if vector is None or self.embedder is None:
             return []
         meant = topics_meant(vector, model=self.embedder.space.model)
-        keys = [key for key in meant if key not in query.topic_keys]
-        return [(last, MEANT) for _, last in self._last_of(scope, keys)]
+        keys = [key for key in meant if key not in query.topic_keys and not key.endswith("*")]
+        found = [last for _, last in self._last_of(scope, keys)]
+        for key in meant:
+            if key.endswith("*"):
+                pointers = self.memories.topics(scope, prefix=key.removesuffix("*"))
+                found += [pointer.record for pointer in pointers[:MOST_OF_ONE] if pointer.record]
+        return [(record, MEANT) for record in dict.fromkeys(found)]
 
     def _last_of(self, scope: UserScope, topics: Sequence[str]) -> list[tuple[str, str]]:
         """Return, for each topic, its current record or the record that ended last. Topics without

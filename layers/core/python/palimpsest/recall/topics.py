@@ -26,15 +26,17 @@ MOST = 2  # topics of one question
 
 @dataclass(frozen=True, slots=True)
 class _Topic:
-    """A common topic. `keys` are the keys under which its values may be stored."""
+    """A common topic. `keys` are the keys under which its values may be stored. A key that ends
+    with "*" stands for all keys that begin so.
+    """
 
     keys: tuple[str, ...]
     vector: Vector
 
 
 def topics_meant(question: Vector, *, model: str) -> tuple[str, ...]:
-    """Return the keys of the topics that a question is about, the most likely ones first. `model`
-    is the model of the question's vector. The result is empty if no topic is near, and if the
+    """Return the keys of the topics that a question is about, the most likely ones first. A key
+    that ends with "*" stands for all that begin so. `model` is the model of the question's vector. The result is empty if no topic is near, and if the
     descriptions have no vectors of this model.
     """
     known = _topics().get(model, ())
