@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 
 from palimpsest.conversations.spoken import name_of
 from palimpsest.memory.record import Record, is_quoted
+from palimpsest.memory.times import lasts_until
 
 
 def quoted_in(record: Record, *, user: str) -> str | None:
@@ -48,23 +49,43 @@ def when(record: Record, *, now: datetime, ended: str | None = None) -> str | No
     if record.due_at is not None:
         return _due(record.due_at[:10], today)
     if record.occurs_at is None:
-        return None
+        last = last_day(record)
+        return None if last is None else f"until {last}" if last >= today else f"was so until {last}"
     first = record.occurs_at[:10]
     day = _period(first, record.time_unit)
     if first > today:
         return f"planned for {day}"
     if today <= _last(first, record.time_unit):
         return f"planned for today, {day}" if record.time_unit == "day" else f"planned for {day}"
-    stated_on = datetime.fromtimestamp(record.valid_from / 1000, UTC).date().isoformat()
+    stated_on = _stated_on(record).isoformat()
     return (
         f"was planned for {day}" if first > stated_on else f"happened {_on(day, record.time_unit)}"
     )
 
 
 def is_long_past(record: Record, *, now: datetime) -> bool:
-    """Return whether the content of the record was due more than a week ago."""
+    """Return whether the content of the record was due more than a week ago, or lasted until a day
+    that is over.
+    """
     least = (now.date() - timedelta(days=LONG_PAST)).isoformat()
-    return record.due_at is not None and record.due_at[:10] < least
+    if record.due_at is not None:
+        return record.due_at[:10] < least
+    last = last_day(record)
+    return last is not None and last < now.date().isoformat()
+
+
+def last_day(record: Record) -> str | None:
+    """Return the day until which the content of a record holds, if it says so: "I'm on vacation
+    until Sunday".
+    """
+    if record.type not in ("fact", "event") or record.occurs_at is not None:
+        return None
+    last = lasts_until(record.content, at=_stated_on(record))
+    return None if last is None else last.isoformat()
+
+
+def _stated_on(record: Record) -> date:
+    return datetime.fromtimestamp(record.valid_from / 1000, UTC).date()
 
 
 def with_one_date(content: str, *, when: str | None) -> str:

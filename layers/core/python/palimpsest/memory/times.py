@@ -93,7 +93,48 @@ def moment_of(text: str, *, at: date) -> Moment | None:
     lower = _lowered(begins)
     if not _may_name_a_time(lower):
         return None
-    return next(_moments(lower, at, tense_of(begins)), None)
+    tense = tense_of(begins)
+    moment = next(_moments(lower, at, tense), None)
+    if moment is None or _before("terms").search(lower[: moment.start]):
+        return None
+    of_clause = tense_of(clause_at(begins, moment.start))
+    if of_clause in ("none", tense):
+        return moment
+    again = _moments(lower, at, of_clause)
+    return next((other for other in again if other.start == moment.start), moment)
+
+
+def clause_at(text: str, place: int) -> str:
+    """Return the clause of a text that has this place: "he was ill on Friday" in "Excuse him, he
+    was ill on Friday, and he needs rest".
+    """
+    ends = [match.span() for match in _clause_end().finditer(text)]
+    start = max((end for _, end in ends if end <= place), default=0)
+    return text[start : min((begin for begin, _ in ends if begin >= place), default=len(text))]
+
+
+@cache
+def _clause_end() -> re.Pattern[str]:
+    return re.compile(rf"[,;.!?]\s+|\s+(?:{'|'.join(entries(PACKAGE, 'clauses'))})\s+")
+
+
+def lasts_until(text: str, *, at: date) -> date | None:
+    """Return the last day of what a text says, as of a vacation "until Sunday". Return None if it
+    names none, or if it says what must be done by then.
+    """
+    begins = text[:MOST_READ]
+    lower = _lowered(begins)
+    if not _words("until").search(lower) or not _may_name_a_time(lower) or must_be_done(begins):
+        return None
+    moments = _moments(lower, at, "none", limits=True)
+    return next(
+        (
+            moment.last
+            for moment in moments
+            if _before("until").search(lower[max(0, moment.start - BEFORE) : moment.start])
+        ),
+        None,
+    )
 
 
 def _may_name_a_time(lower: str) -> bool:

@@ -20,7 +20,7 @@ from palimpsest.profile.kinds import (
     own_names,
     section_of,
 )
-from palimpsest.profile.tasks import day_of, is_open
+from palimpsest.profile.tasks import day_of, end_of_what_lasts, is_open
 from palimpsest.text.cutting import harmless
 
 MOST_TOKENS = 400
@@ -43,7 +43,8 @@ Place = tuple[int | float | str, ...]
 @dataclass(frozen=True, slots=True)
 class ProfileLine:
     """A statement with the id of its memory. `subject` is the person that it is about (None: the
-    user). `due_at` is the end of a task's day, in epoch milliseconds.
+    user). `due_at` is the end of a task's day, or of the last day of something that lasts, in epoch
+    milliseconds.
     """
 
     memory_id: str
@@ -142,8 +143,10 @@ def text_of(sections: Sequence[ProfileSection], *, shows_ids: bool = True) -> st
 def _holds(record: Record, kind: SectionKind, *, now: int) -> bool:
     if is_expired(record, now=now // 1000):
         return False
-    has_no_day = kind != "tasks" and record.due_at is None
-    return has_no_day or is_open(record, now=now)
+    if kind == "tasks" or record.due_at is not None:
+        return is_open(record, now=now)
+    end = end_of_what_lasts(record)
+    return end is None or now < end
 
 
 def _place(record: Record, kind: SectionKind) -> Place:
@@ -244,8 +247,10 @@ def line_of_record(record: Record, kind: SectionKind) -> ProfileLine:
     """Return the line that shows the record in this section."""
     line = ProfileLine(record.id, _short(_said(record)), record.topic_key)
     if kind == "people":
-        return replace(line, subject=record.subject)
-    return _due(line, record) if kind == "tasks" else line
+        line = replace(line, subject=record.subject)
+    if kind == "tasks":
+        return _due(line, record)
+    return replace(line, due_at=end_of_what_lasts(record))
 
 
 def _due(line: ProfileLine, task: Record) -> ProfileLine:

@@ -1,4 +1,4 @@
-"""Determines from the day of a task whether the task is still open."""
+"""Determines from the last day that a record names whether it still holds."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 
+from palimpsest.memory.as_line import last_day
 from palimpsest.memory.record import Record
 
 _DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
@@ -25,6 +26,14 @@ def is_open(task: Record, *, now: int) -> bool:
     """Return whether the day of the task has not passed. `now` is in epoch milliseconds."""
     end = day_of(task)
     return end is None or now < end
+
+
+def end_of_what_lasts(record: Record) -> int | None:
+    """Return the end of the day until which a record holds ("until Sunday"), in epoch milliseconds,
+    or None if it names none.
+    """
+    last = last_day(record)
+    return None if last is None else max(_end(last), default=None)
 
 
 def _named(task: Record) -> Iterator[int]:

@@ -33,7 +33,10 @@ _REWRITTEN = re.compile(
 )
 _EVERYWHERE = frozenset({"i", "ich", "je", "j", "my", "that", "let", "should", "it", "c"})
 """Words that begin too many sentences. Phrases that begin with them are found by another word."""
-_SINCE = re.compile(r"\b(?:since|seit|depuis|desde) [\w' ]{1,30}$", re.IGNORECASE)
+_SINCE = re.compile(
+    r"\b(?:since|seit|depuis|desde) (?!.*\b(?:kein\w*|nicht|nie|not|no|ya|plus|jamais)\b)[\w' ]{1,30}$",
+    re.IGNORECASE,
+)
 _TAIL = re.compile(r"(?:[\s,]+(?:btw|lol|haha|[:;]-?[()/D]+|<3|[\U0001f300-\U0001faff]+))+$")
 _LAST_OF_TAILS, _EMOJI = frozenset("wla()/D3"), "\U0001f300"
 _CAPITALS = re.compile(r"(?<!\\)[A-ZÀ-Þ]")
