@@ -80,6 +80,11 @@ CHANGES = [
     ),
 ]
 ENDS = [
+    ("I'm vegan.", "I haven't been vegan since May."),
+    ("I smoke.", "I haven't smoked since May."),
+    ("Ich bin Veganerin.", "Ich bin seit Mai keine Veganerin mehr."),
+    ("Ich rauche.", "Seit Mai rauche ich nicht mehr."),
+    ("Je suis végane.", "Je ne suis plus végane depuis mai."),
     ("I have a Toyota.", "We sold the car."),
     ("Ich habe einen Golf.", "Wir haben das Auto verkauft."),
     ("J'ai une Clio.", "J'ai vendu la voiture."),
@@ -159,6 +164,7 @@ ENDS_WHOLLY = [
     ("Estoy suscrito a El Norte, la edición en papel.", "Me di de baja de El Norte."),
 ]
 STAYS = [
+    ("I live in Paris.", "I haven't been to Paris since May."),
     ("I'm dating Chris.", "My best friend and her boyfriend broke up."),
     ("I take the bus to work.", "The bus was cancelled today."),
     ("I have a yoga class on Mondays.", "Yoga was cancelled today."),

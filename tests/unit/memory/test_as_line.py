@@ -16,6 +16,7 @@ EVENT = Record(
     valid_from=int(SAID.timestamp() * 1000),
     occurs_at="2026-10-01",
 )
+ON_LEAVE = replace(EVENT, type="fact", content="I'm on leave until Sunday.", occurs_at=None)
 TASK = replace(EVENT, type="task", occurs_at=None, due_at="2026-03-06")
 
 
@@ -43,6 +44,8 @@ def day(text: str) -> datetime:
         (TASK, "2026-03-07", "was due on 2026-03-06"),
         (replace(EVENT, occurs_at="2026-10-01T15:00:00Z"), "2026-03-04", "planned for 2026-10-01"),
         (replace(EVENT, occurs_at=None), "2026-03-04", None),
+        (ON_LEAVE, "2026-03-08", "until 2026-03-08"),
+        (ON_LEAVE, "2026-03-09", "was so until 2026-03-08"),
     ],
 )
 def test_a_time_reads_as_it_is_seen_from_today(
@@ -55,6 +58,8 @@ def test_a_task_is_long_past_a_week_after_its_day() -> None:
     assert not is_long_past(TASK, now=day("2026-03-13"))
     assert is_long_past(TASK, now=day("2026-03-14"))
     assert not is_long_past(EVENT, now=day("2030-01-01"))
+    assert not is_long_past(ON_LEAVE, now=day("2026-03-08"))
+    assert is_long_past(ON_LEAVE, now=day("2026-03-09"))
 
 
 def test_a_date_that_the_time_says_is_not_said_twice() -> None:

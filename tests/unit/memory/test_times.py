@@ -3,7 +3,7 @@
 from datetime import date
 
 import pytest
-from palimpsest.memory.times import moment_of
+from palimpsest.memory.times import lasts_until, moment_of, tense_of
 
 WEDNESDAY = date(2026, 3, 4)
 
@@ -114,3 +114,48 @@ def test_what_must_be_done_by_a_day_is_due_then(text: str) -> None:
 )
 def test_what_comes_again_or_lasts_has_no_moment(text: str) -> None:
     assert days(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("Idris can't have sesame, he broke out in hives on Saturday, so they must stop.",
+         "2026-02-28"),
+        ("I'm flying to Rome on Friday because my aunt died.", "2026-03-06"),
+        ("We should tell Anna, she was ill on Monday.", "2026-03-02"),
+        ("Ich brauche Ruhe, ich war am Samstag im Krankenhaus.", "2026-02-28"),
+    ],
+)  # fmt: skip
+def test_a_date_has_the_tense_of_its_clause(text: str, day: str) -> None:
+    assert days(text) == (day, day)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My rate is 420 pounds a day, payment in 30 days.",
+        "Mein Tagessatz ist 420 Euro, zahlbar in 30 Tagen.",
+    ],
+)
+def test_a_term_is_no_event(text: str) -> None:
+    assert days(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("I'm on vacation until Sunday.", date(2026, 3, 8)),
+        ("Ich bin bis Freitag krankgeschrieben.", date(2026, 3, 6)),
+        ("Je suis en congé jusqu'au 15 mars.", date(2026, 3, 15)),
+        ("Estoy de vacaciones hasta el domingo.", date(2026, 3, 8)),
+        ("I have to hand in the essay until Friday.", None),
+        ("I'm on vacation.", None),
+    ],
+)
+def test_a_state_lasts_until_the_day_that_it_names(text: str, day: date | None) -> None:
+    assert lasts_until(text, at=WEDNESDAY) == day
+
+
+def test_a_german_plan_in_the_present_tense_has_its_month() -> None:
+    assert tense_of("Wir fahren im Juli nach Griechenland.") == "planned"
+    assert tense_of("Wir fahren jedes Jahr im Juli nach Griechenland.") == "none"

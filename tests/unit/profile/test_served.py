@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import pytest
 from palimpsest.errors import Unavailable
+from palimpsest.memory.as_line import NO_LONGER_SURE
 from palimpsest.memory.ports import Memories
 from palimpsest.profile.profile import HEAD
 from palimpsest.profile.read import ReadProfile
@@ -57,6 +58,7 @@ def test_a_profile_says_what_is_current_with_the_ids_of_the_memories(call: Clien
                     "topic_key": topic,
                     "subject": None,
                     "due_at": None,
+                    "rests_on_changed": False,
                 }
             ],
         }
@@ -271,3 +273,29 @@ def test_a_store_that_is_down_is_said(service: Service, call: Client) -> None:
     store: Any = Down()
     service.memories_app.__dict__["profile"] = ReadProfile(store, COUNTER, service.clock)
     assert call("GET", PROFILE).status == 503
+
+
+def test_what_rests_on_something_that_has_changed_comes_last_with_a_note(
+    service: Service, call: Client
+) -> None:
+    saved = call.save(fact("I live in Hamburg.", "residence"))
+    ground = saved.json["memories"][0]["id"]
+    commute = "My commute takes 20 minutes."
+    call.save(fact(commute, "commute", rests_on=[ground]), fact("My car is red.", "vehicle"))
+    before = call("GET", PROFILE)
+    assert NO_LONGER_SURE not in before.json["text"]
+    call.save(fact("I live in Bremen.", "residence"))
+    service.time.advance(10)
+    after = call("GET", PROFILE)
+    lines = {line["text"]: line for section in after.json["sections"] for line in section["lines"]}
+    assert lines[commute]["rests_on_changed"]
+    assert f"- {commute} ({NO_LONGER_SURE})" in after.json["text"]
+    assert not lines["My car is red."]["rests_on_changed"]
+    assert after.headers["ETag"] != before.headers["ETag"]
+
+
+def test_what_lasts_until_a_day_is_left_out_after_it(service: Service, call: Client) -> None:
+    call.save(fact("I'm on vacation until Sunday."))
+    assert "vacation" in call("GET", PROFILE).json["text"]
+    service.time.advance(8 * 86_400)
+    assert "vacation" not in call("GET", PROFILE).json["text"]

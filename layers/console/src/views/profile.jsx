@@ -37,6 +37,7 @@ const Section = ({ user, section }) => (
           <Text>{line.text}</Text>
           <p class="facts">
             {line.subject && <span dir="auto">{line.subject}</span>}
+            {line.rests_on_changed && <span>what it rests on has changed</span>}
             {line.topic_key && <Topic>{line.topic_key}</Topic>}
             {line.due_at && <span>until <Time of={line.due_at} as="day" /></span>}
             <a href={`${link("users", user, "memories")}?memory=${line.memory_id}`} title={line.memory_id}>{line.memory_id.slice(0, 12)}…</a>

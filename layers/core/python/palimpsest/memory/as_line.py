@@ -50,7 +50,9 @@ def when(record: Record, *, now: datetime, ended: str | None = None) -> str | No
         return _due(record.due_at[:10], today)
     if record.occurs_at is None:
         last = last_day(record)
-        return None if last is None else f"until {last}" if last >= today else f"was so until {last}"
+        return (
+            None if last is None else f"until {last}" if last >= today else f"was so until {last}"
+        )
     first = record.occurs_at[:10]
     day = _period(first, record.time_unit)
     if first > today:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
 
-from palimpsest.memory.as_line import unlabelled, with_one_date
+from palimpsest.memory.as_line import NO_LONGER_SURE, unlabelled, with_one_date
 from palimpsest.memory.expiry import is_expired
 from palimpsest.memory.filters import folded
 from palimpsest.memory.record import Record
@@ -44,7 +44,7 @@ Place = tuple[int | float | str, ...]
 class ProfileLine:
     """A statement with the id of its memory. `subject` is the person that it is about (None: the
     user). `due_at` is the end of a task's day, or of the last day of something that lasts, in epoch
-    milliseconds.
+    milliseconds. `rests_on_changed` is true if the statement rests on one that has changed.
     """
 
     memory_id: str
@@ -52,11 +52,13 @@ class ProfileLine:
     topic_key: str | None = None
     subject: str | None = None
     due_at: int | None = None
+    rests_on_changed: bool = False
 
     @property
     def statement(self) -> str:
         """Return the statement, after the name of the person whom it is about."""
-        return f"{harmless(self.subject)}: {self.text}" if self.subject else self.text
+        said = f"{self.text} ({NO_LONGER_SURE})" if self.rests_on_changed else self.text
+        return f"{harmless(self.subject)}: {said}" if self.subject else said
 
     def shown(self, *, shows_id: bool) -> str:
         return f"- {self.statement}" + (f" [{self.memory_id}]" if shows_id else "")
@@ -87,6 +89,7 @@ def profile_of(
     now: int,
     count: Count,
     names: Iterable[str] = (),
+    changed: Collection[str] = (),
     most: int = MOST_TOKENS,
     shows_ids: bool = True,
 ) -> Profile:
@@ -97,13 +100,15 @@ def profile_of(
     `names` are names of the user in addition to the names in the records. A fact about anybody else
     is shown under `people`, in one line for each person. These are left out: records that have
     expired, tasks and other things to do whose day is over, texts with a secret, and events.
+    `changed` has the ids of records that rest on one that has changed. They come last in their
+    section, with a note.
 
     Lines are taken in rounds. In each round every section gives as many lines as its share, in the
     order of the sections. The first line that does not fit `most` tokens ends the profile. A new
     line therefore displaces only the last lines of this order.
     """
-    ranked = selected(records, user=user, now=now, names=names)
-    fitting = _fitting(ranked, count=count, most=most, shows_ids=shows_ids)
+    ranked = selected(records, user=user, now=now, names=names, changed=changed)
+    fitting = _fitting(ranked, changed, count=count, most=most, shows_ids=shows_ids)
     while True:
         sections = _sections(fitting)
         text = text_of(sections, shows_ids=shows_ids)
@@ -114,7 +119,12 @@ def profile_of(
 
 
 def selected(
-    records: Iterable[Record], *, user: str, now: int, names: Iterable[str] = ()
+    records: Iterable[Record],
+    *,
+    user: str,
+    now: int,
+    names: Iterable[str] = (),
+    changed: Collection[str] = (),
 ) -> list[tuple[SectionKind, Record]]:
     """Return the records that a profile may show, each with its section, in the order in which they
     are kept. The arguments are those of `profile_of`.
@@ -126,7 +136,7 @@ def selected(
         for record in known.values()
         if (kind := section_of(record, own)) is not None and _holds(record, kind, now=now)
     ]
-    return _without_secrets(_in_rounds(_one_a_person(placed)))
+    return _without_secrets(_in_rounds(_one_a_person(placed, changed)))
 
 
 def text_of(sections: Sequence[ProfileSection], *, shows_ids: bool = True) -> str:
@@ -163,11 +173,16 @@ def _place(record: Record, kind: SectionKind) -> Place:
     return (rank, -record.importance, not topic, topic, *order, record.id)
 
 
-def _one_a_person(placed: Iterable[tuple[SectionKind, Record]]) -> list[tuple[SectionKind, Record]]:
+def _one_a_person(
+    placed: Iterable[tuple[SectionKind, Record]], changed: Collection[str]
+) -> list[tuple[SectionKind, Record]]:
     """Return the records with only the first record of each person."""
-    in_order = sorted(
-        placed, key=lambda placing: (ORDER[placing[0]], _place(placing[1], placing[0]))
-    )
+
+    def place(placing: tuple[SectionKind, Record]) -> Place:
+        kind, record = placing
+        return ORDER[kind], record.id in changed, *_place(record, kind)
+
+    in_order = sorted(placed, key=place)
     firsts: list[tuple[SectionKind, Record]] = []
     seen: set[str | None] = set()
     for kind, record in in_order:
@@ -212,13 +227,18 @@ def _holds_secret(content: str) -> bool:
 
 
 def _fitting(
-    ranked: Sequence[tuple[SectionKind, Record]], *, count: Count, most: int, shows_ids: bool
+    ranked: Sequence[tuple[SectionKind, Record]],
+    changed: Collection[str],
+    *,
+    count: Count,
+    most: int,
+    shows_ids: bool,
 ) -> list[tuple[SectionKind, ProfileLine]]:
     """Return the first lines whose tokens, counted line by line, are at most `most`."""
     left, begun = most - count(HEAD + "\n"), set[SectionKind]()
     kept: list[tuple[SectionKind, ProfileLine]] = []
     for kind, record in ranked[:MOST_SHOWN]:
-        line = line_of_record(record, kind)
+        line = replace(line_of_record(record, kind), rests_on_changed=record.id in changed)
         title = "" if kind in begun else f"{SECTIONS[kind].title}:\n"
         left -= count(title + line.shown(shows_id=shows_ids) + "\n")
         if left < 0:

@@ -17,6 +17,7 @@ from palimpsest.clock import Clock, milliseconds
 from palimpsest.memory.ports import Memories, Pointer
 from palimpsest.memory.preferences import TOPICS as PREFERENCES
 from palimpsest.memory.record import KEYED, Record, RecordType, UserState
+from palimpsest.memory.resting import changed_grounds
 from palimpsest.models.ports import TokenCounter
 from palimpsest.profile.kinds import NAMES, kind_of_topic, known_topics
 from palimpsest.profile.profile import Profile, profile_of
@@ -41,11 +42,13 @@ MOST_CACHED = 5_000  # records in a process
 @dataclass(frozen=True, slots=True)
 class _ReadRecords:
     """The records of a user at a version of the user's memory. `is_settled` is true if the lists
-    had caught up with the tables when they were read.
+    had caught up with the tables when they were read. `changed` has the ids of those that rest on
+    a record that has changed.
     """
 
     user: UserState
     records: tuple[Record, ...]
+    changed: frozenset[str]
     read_at: datetime
     is_settled: bool
 
@@ -70,12 +73,14 @@ class ReadProfile:
         `Unavailable`.
         """
         encoding = self._tokens.encoding_for(None)
+        read = self._current(scope)
         return profile_of(
-            self.records(scope),
+            read.records,
             user=scope.user,
             now=milliseconds(self._clock.now()),
             count=lambda text: self._tokens.count(text, encoding),
             names=names,
+            changed=read.changed,
             shows_ids=shows_ids,
         )
 
@@ -83,16 +88,21 @@ class ReadProfile:
         """Return the user's current records from which a profile is made, in no order. Some may
         have expired. Raises `Unavailable`.
         """
+        return self._current(scope).records
+
+    def _current(self, scope: UserScope) -> _ReadRecords:
         now, user = self._clock.now(), self._memories.user(scope)
         with self._lock:
             read = self._cache.get(scope)
         is_same = read is not None and read.user == user
         if read is not None and is_same and (read.is_settled or now < read.read_at + LAG):
-            return read.records
+            return read
         records = self._read(scope) if user.version else ()
+        changed = changed_grounds(self._memories, scope, records)
+        read = _ReadRecords(user, records, changed, now, is_settled=is_same)
         with self._lock:
-            self._cache[scope] = _ReadRecords(user, records, now, is_settled=is_same)
-        return records
+            self._cache[scope] = read
+        return read
 
     def _read(self, scope: UserScope) -> tuple[Record, ...]:
         """Return the user's current records. The pointers are read only once, so no topic has two

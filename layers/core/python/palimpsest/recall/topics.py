@@ -36,8 +36,8 @@ class _Topic:
 
 def topics_meant(question: Vector, *, model: str) -> tuple[str, ...]:
     """Return the keys of the topics that a question is about, the most likely ones first. A key
-    that ends with "*" stands for all that begin so. `model` is the model of the question's vector. The result is empty if no topic is near, and if the
-    descriptions have no vectors of this model.
+    that ends with "*" stands for all that begin so. `model` is the model of the question's vector.
+    The result is empty if no topic is near, and if the descriptions have no vectors of this model.
     """
     known = _topics().get(model, ())
     if not known:

@@ -48,7 +48,14 @@ class UserProfileLine(TypedDict):
         ),
     ]
     due_at: Annotated[
-        Moment | None, Field(description="The end of the day of a task; null without a day")
+        Moment | None,
+        Field(
+            description="The end of the day of a task, or of the last day of something that lasts; "
+            "null without a day"
+        ),
+    ]
+    rests_on_changed: Annotated[
+        bool, Field(description="Whether the statement rests on another one that has changed")
     ]
 
 
@@ -120,6 +127,7 @@ def _line(line: ProfileLine) -> UserProfileLine:
         "topic_key": line.topic_key,
         "subject": line.subject,
         "due_at": None if line.due_at is None else rfc3339(line.due_at),
+        "rests_on_changed": line.rests_on_changed,
     }
 
 

@@ -34,7 +34,8 @@ _REWRITTEN = re.compile(
 _EVERYWHERE = frozenset({"i", "ich", "je", "j", "my", "that", "let", "should", "it", "c"})
 """Words that begin too many sentences. Phrases that begin with them are found by another word."""
 _SINCE = re.compile(
-    r"\b(?:since|seit|depuis|desde) (?!.*\b(?:kein\w*|nicht|nie|not|no|ya|plus|jamais)\b)[\w' ]{1,30}$",
+    r"\b(?:since|seit|depuis|desde) (?!.*\b(?:kein\w*|nicht|nie|not|no|ya|plus|jamais)\b)"
+    r"[\w' ]{1,30}$",
     re.IGNORECASE,
 )
 _TAIL = re.compile(r"(?:[\s,]+(?:btw|lol|haha|[:;]-?[()/D]+|<3|[\U0001f300-\U0001faff]+))+$")
