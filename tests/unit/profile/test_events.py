@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from palimpsest.clock import milliseconds
 from palimpsest.memory.record import Record
+from palimpsest.memory.resting import changed_grounds
 from palimpsest.memory.statements import Statement
 from palimpsest.models.tiktoken_counter import DEFAULT_ENCODING
 from palimpsest.offline.extractor import PatternExtractor
@@ -45,11 +46,7 @@ def anew(service: Service) -> Profile:
     pointers = {topic.record for topic in service.memories.topics(SARAH, prefix="")}
     current = [record for record in records if record.topic_key is None or record.id in pointers]
     now = milliseconds(service.clock.now())
-    changed = {
-        record.id
-        for record in current
-        if service.memories_app.manage_memories.read(SARAH, record.id).rests_on_changed
-    }
+    changed = changed_grounds(service.memories, SARAH, current)
     return profile_of(current, user="sarah", now=now, count=tokens, changed=changed)
 
 

@@ -14,6 +14,7 @@ from typing import Final
 from palimpsest.memory.meaning.reading import after
 from palimpsest.offline.asking import asks_for_confirmation
 from palimpsest.offline.implied import implies_the_user
+from palimpsest.offline.people import subject_of
 from palimpsest.text.analyser import function_words, words
 from palimpsest.text.salience import is_own
 from palimpsest.text.sentences import asks, is_terminated
@@ -39,6 +40,7 @@ _PATTERNS = {
     "own_clause": r"^\W*(?:{own})[^,;]*?(?:\b(?:{verbs_of_a_clause})\b|['’](?:s|re|m|ve)\b)",
     "list": r"(?P<first>{item})(?P<middle>(?:, {item})*),? (?:{joins_items}) (?P<last>{item})\W*",
     "dangles": r"[\s,;:]+(?:{danglers})$",
+    "refers_to_somebody": r"(?i)\b(?:him|her|them|it|that|she|he|they|ihn|ihm|sie|ihnen|lui|leur|lo|la|le)\b",
     "depends": r"^\W*(?:{dependents})\b",
     "opening": r"(?:(?:{before_a_remark}|{and})\b[,.!]* +)+",
     "breaks": r"[,;?!()]+(?=\s|$)\s*|\s[–—-]\s|\s\(|\s(?:{reasons})\s|\s(?:{and})\s+(?={own})",
@@ -274,9 +276,14 @@ def parts(sentence: str, *, is_known: Callable[[str], bool]) -> Sequence[tuple[s
     statements = []
     part, states = "", False
     for kind, joint, clause in joined:
-        says = is_known(clause) or bool(_pattern("own_clause").match(without_greeting(clause)))
+        is_beside = kind is None and _is_of_somebody(part) and _stands_beside(joint, clause)
+        says = (
+            is_beside
+            or is_known(clause)
+            or bool(_pattern("own_clause").match(without_greeting(clause)))
+        )
         is_apart = kind == "role" and says and not _pattern("depends").match(part)
-        own = _completed(kind, part, clause) if states or is_apart else None
+        own = _completed(kind, part, clause) if states or is_apart or is_beside else None
         if own is not None and (kind not in (None, "role") or says):
             statements.append(part)
             part, states = own, True
@@ -286,6 +293,19 @@ def parts(sentence: str, *, is_known: Callable[[str], bool]) -> Sequence[tuple[s
         (statement, statement if statement in sentence else sentence)
         for statement in (*statements, part)
     ]
+
+
+def _stands_beside(joint: str, clause: str) -> bool:
+    """Return whether a clause about the user means something without the one before it."""
+    is_joined = joint.strip(" ,;") != "" or clause.startswith("moi")
+    return is_joined and _pattern("refers_to_somebody").search(clause) is None
+
+
+def _is_of_somebody(part: str) -> bool:
+    """Return whether a clause of several words is about one of the user's people: "my wife drinks
+    tea", before "but I drink coffee".
+    """
+    return part.count(" ") + 1 >= LEAST_WORDS and subject_of(part) != "user"
 
 
 def _may_join(sentence: str) -> bool:

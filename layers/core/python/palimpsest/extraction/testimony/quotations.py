@@ -27,6 +27,7 @@ WORDS_OF_A_REPORT = 2
 LONGEST_NAME_OF_ANOTHER = 60
 WORDS_BEFORE_OWN = 3  # between a verb such as "goes" and the first "I" of the words that it gives
 _OPENING = re.compile(rf"{OPENERS}|(?<![\w'])'(?=\w)")
+_QUOTES = frozenset("\"“„»«‹「『")
 _CLOSING = frozenset("\"”“»«’‘'›‹」』`")
 _QUOTING = Phrases(
     ("quoting",), before="", after=rf"(?!\w)[^\n.!?\"“„«]{{0,60}}?(?P<quote>{QUOTATION})"
@@ -81,6 +82,11 @@ def _of_media(text: str) -> Iterator[Mark]:
     place = 0
     while match := _media().search(text, place):
         place = start = match.end()
+        quoted = quotation_end(text, start) if text[start : start + 1] in _QUOTES else None
+        if quoted is not None:
+            place = quoted
+            yield start, quoted, "quotation"
+            continue
         end = sentence_end(text, start)
         own = anywhere("first_person").search(text, start, end)
         if own is not None and len(text[start : own.start()].split()) <= WORDS_BEFORE_OWN:
