@@ -49,8 +49,9 @@ def marked(messages: Sequence[Message], *, reach: int, base: int = 0) -> Marked:
             if wish.takes_back:
                 by = name_in(message)
                 takes_back = takes_back if _take_back(done, by) else by
-            is_off = message.is_off_record or _is_off(text, wish, reach)
             is_first = message.seq == base + 1
+            is_off = message.is_off_record or _is_off(text, wish, reach)
+            is_off |= wish.takes_back and is_first  # there is nothing before it to take back
             reach = _reach_of(wish, is_off=is_off, is_first=is_first)
             if reach == ON_RECORD and names_secret(text):
                 reach = NAMED

@@ -89,8 +89,7 @@ def _denies_keeping(unquoted: str) -> bool:
 @dataclass(frozen=True, slots=True)
 class Wish:
     """A wish to keep words off the record. If `is_off_record` is true, the message must not be
-    remembered. If `takes_back` is true, the speaker's message before it must not be remembered
-    either. If `covers_next` is true, the speaker's next message must not be remembered.
+    remembered. If `takes_back` is true, the speaker's message before it must not be remembered. If `covers_next` is true, the speaker's next message must not be remembered.
     """
 
     is_off_record: bool = False
@@ -99,6 +98,25 @@ class Wish:
 
 
 NO_WISH = Wish()
+_FIRST_SENTENCE = re.compile(r"\s*(?P<wish>[^.!?:\n]{4,60}[.!])\s+(?P<rest>\S.*)", re.DOTALL)
+_FORWARD = re.compile(r"\b(?:this|dies\w*|ceci|esto|next|following)\b", re.IGNORECASE)
+LEAST_RESTING = 3  # words after a wish
+
+
+def end_of_a_look_back(text: str) -> int:
+    """Return the end of the sentence at the beginning of a text that only takes back what was said
+    before it, if something else follows: "Forget that please. By the way, I live in Leeds." Return
+    0 if there is none.
+    """
+    first = _FIRST_SENTENCE.match(text)
+    if first is None or len(first["rest"].split()) < LEAST_RESTING:
+        return 0
+    wish, rest = first["wish"], first["rest"]
+    if anywhere("forget").search(wish) is None or _FORWARD.search(wish) is not None:
+        return 0
+    left = anywhere("nothing_said").sub(" ", anywhere("forget").sub(" ", wish))
+    is_bare = _WORD.search(left) is None and not wish_of(rest).is_off_record
+    return first.end("wish") if is_bare else 0
 
 
 @lru_cache(maxsize=512)
@@ -109,6 +127,8 @@ def wish_of(text: str) -> Wish:
     if len(text) > 2 * MOST_READ:
         text = f"{text[:MOST_READ]}\n{text[-MOST_READ:]}"
     unquoted = anywhere("keep").sub(" ", _QUOTED.sub(" ", text))
+    if end_of_a_look_back(unquoted):
+        return Wish(takes_back=True)
     clauses = tuple(wish_clauses(unquoted))
     takes_back = anywhere("forget").search(unquoted) is not None
     takes_back = takes_back or any(clause.asks == "take_back" for clause in clauses)

@@ -27,7 +27,7 @@ WORDS_OF_A_REPORT = 2
 LONGEST_NAME_OF_ANOTHER = 60
 WORDS_BEFORE_OWN = 3  # between a verb such as "goes" and the first "I" of the words that it gives
 _OPENING = re.compile(rf"{OPENERS}|(?<![\w'])'(?=\w)")
-_QUOTES = frozenset("\"“„»«‹「『")
+_QUOTES = frozenset('"“„»«‹「『')
 _CLOSING = frozenset("\"”“»«’‘'›‹」』`")
 _QUOTING = Phrases(
     ("quoting",), before="", after=rf"(?!\w)[^\n.!?\"“„«]{{0,60}}?(?P<quote>{QUOTATION})"

@@ -22,7 +22,7 @@ from palimpsest.extraction.testimony.spans import SpanClass, own_text, secret_sp
 from palimpsest.extraction.testimony.turns import labelled, names_of
 from palimpsest.extraction.testimony.words import anywhere
 from palimpsest.privacy.asked import asks_for_secret, is_bare_secret
-from palimpsest.privacy.wishes import wish_of
+from palimpsest.privacy.wishes import end_of_a_look_back, wish_of
 
 Withheld = tuple[tuple[SpanClass, str], ...]
 """The words of a message from which no record may be made, each with its class."""
@@ -142,6 +142,9 @@ class Reader:
         if awaited and not self.awaits and not self.plays and is_awaited(text, awaited):
             return self._awaited(message, text)
         start = play_ends(text) if self.plays else 0
+        if not self.plays and wish_of(text).takes_back:
+            start = end_of_a_look_back(text)
+            self.withheld[message.seq] = (("off_record", text[:start]),)
         if self.plays:
             self.withheld[message.seq] = (("material", text[:start]),)
             # `play_ends` returns the end of the text also if the play ends with the last sentence.

@@ -24,10 +24,10 @@ _LABEL = re.compile(r"[ \t]*(?:[-*•] )?\**(?P<name>[A-ZÀ-Þ][\w.'-]*(?: [A-Z�
 @cache
 def _report() -> re.Pattern[str]:
     return re.compile(
-        r"(?i:(?:and|but|und|aber|et|mais|y|pero) )?"
+        r"(?i:(?:and|but|as|und|aber|wie|et|mais|comme|y|pero|como) )?"
         rf"(?P<name>[A-ZÀ-Þ][\w'-]*(?: [A-ZÀ-Þ][\w'-]*)?) "
         rf"(?i:{phrases('reports')})"
-        r"(?i:,? (?:that|dass|que)| ?[:,]| (?:he|she|they|er|sie|il|elle|él|ella)\b)"
+        r"(?i:,? (?:that|dass|que)|,? qu['’](?=ils?\b|elles?\b|on\b)| ?[:,]| (?:he|she|they|er|sie|il|elle|él|ella)\b)"
     )
 
 
@@ -61,6 +61,8 @@ def speaker_of(
         is_own = is_own_name(report["name"], user=user, names=names)
         return None if is_own else report["name"]
     name = message.chat.get("name")
+    if name and normalized(str(name)) == USER:
+        return None
     if name and message.role == USER:
         return str(name)
     return _guest(text, user=user, names=names)

@@ -1,0 +1,66 @@
+"""What users say of themselves beside a wish, a quotation, or words about somebody else is known."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.extraction.test_other_speakers import USER, believed
+
+
+def said(*texts: str) -> set[str]:
+    return believed(*((USER, text) for text in texts))
+
+
+@pytest.mark.parametrize(
+    ("before", "wish", "known"),
+    [
+        ("I'm in debt.", "Forget that please. By the way, I live in Leeds.", "I live in Leeds."),
+        ("I'm in debt.", "forget what I just said. I live in Perth.", "I live in Perth."),
+        ("J'ai des dettes.", "Oublie ça. J'habite à Lyon.", "J'habite à Lyon."),
+    ],
+)
+def test_a_wish_that_looks_back_hides_nothing_that_comes_after_it(
+    before: str, wish: str, known: str
+) -> None:
+    assert said(before, wish) == {known}
+    assert said(wish) == set()  # nothing is before it, so it may be about what follows
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        "Forget this. I owe Tom money.",
+        "Forget this: I owe Tom money.",
+        "Please forget that. I'm pregnant, but keep that to yourself.",
+    ],
+)
+def test_a_wish_about_what_follows_hides_it(wish: str) -> None:
+    assert said("I like tea.", wish) <= {"I like tea."}
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        ("My wife drinks tea but I drink coffee.", {"My wife drinks tea.", "I drink coffee."}),
+        ("My brother supports Spurs but I support Arsenal.",
+         {"My brother supports Spurs.", "I support Arsenal."}),
+        ("Mon patron habite à Lyon, moi j'habite à Nantes.",
+         {"Mon patron habite à Lyon.", "moi j'habite à Nantes."}),
+        ("Mi mujer bebe té pero yo bebo café.", {"Mi mujer bebe té.", "yo bebo café."}),
+        ("My brother lives in Rome and I visit him every May.",
+         {"My brother lives in Rome and I visit him every May."}),
+        ("My wife and I live in Kiel.", {"My wife and I live in Kiel."}),
+        ('The song goes "I live in Rome". I live in Athens.', {"I live in Athens."}),
+        ("As the song goes, I live in Rome.", set()),
+        ("asking for a friend: I'm pregnant, can I eat sushi?", set()),
+        ("Reformule : « Je travaille chez Renault. » Je travaille chez Peugeot en fait.",
+         {"Je travaille chez Peugeot en fait."}),
+        ("Luc dit qu'il habite à Brest.", {"Luc dit qu'il habite à Brest."}),
+    ],
+)  # fmt: skip
+def test_each_half_is_known_under_the_one_whom_it_is_about(text: str, known: set[str]) -> None:
+    assert said(text) == known
+
+
+def test_a_message_named_user_is_the_users() -> None:
+    assert believed(("User", "I live in Leeds.")) == {"I live in Leeds."}
