@@ -40,7 +40,8 @@ _PATTERNS = {
     "own_clause": r"^\W*(?:{own})[^,;]*?(?:\b(?:{verbs_of_a_clause})\b|['’](?:s|re|m|ve)\b)",
     "list": r"(?P<first>{item})(?P<middle>(?:, {item})*),? (?:{joins_items}) (?P<last>{item})\W*",
     "dangles": r"[\s,;:]+(?:{danglers})$",
-    "refers_to_somebody": r"(?i)\b(?:him|her|them|it|that|she|he|they|ihn|ihm|sie|ihnen|lui|leur|lo|la|le)\b",
+    "refers_to_somebody": r"\b(?:him|her|them|it|that|she|he|they"
+    r"|ihn|ihm|sie|ihnen|lui|leur|lo|la|le)\b",
     "depends": r"^\W*(?:{dependents})\b",
     "opening": r"(?:(?:{before_a_remark}|{and})\b[,.!]* +)+",
     "breaks": r"[,;?!()]+(?=\s|$)\s*|\s[–—-]\s|\s\(|\s(?:{reasons})\s|\s(?:{and})\s+(?={own})",

@@ -89,7 +89,8 @@ def _denies_keeping(unquoted: str) -> bool:
 @dataclass(frozen=True, slots=True)
 class Wish:
     """A wish to keep words off the record. If `is_off_record` is true, the message must not be
-    remembered. If `takes_back` is true, the speaker's message before it must not be remembered. If `covers_next` is true, the speaker's next message must not be remembered.
+    remembered. If `takes_back` is true, the speaker's message before it must not be remembered.
+    If `covers_next` is true, the speaker's next message must not be remembered.
     """
 
     is_off_record: bool = False

@@ -27,7 +27,8 @@ def _report() -> re.Pattern[str]:
         r"(?i:(?:and|but|as|und|aber|wie|et|mais|comme|y|pero|como) )?"
         rf"(?P<name>[A-ZÀ-Þ][\w'-]*(?: [A-ZÀ-Þ][\w'-]*)?) "
         rf"(?i:{phrases('reports')})"
-        r"(?i:,? (?:that|dass|que)|,? qu['’](?=ils?\b|elles?\b|on\b)| ?[:,]| (?:he|she|they|er|sie|il|elle|él|ella)\b)"
+        r"(?i:,? (?:that|dass|que)|,? qu['’](?=ils?\b|elles?\b|on\b)| ?[:,]"  # noqa: RUF001
+        r"| (?:he|she|they|er|sie|il|elle|él|ella)\b)"
     )
 
 
