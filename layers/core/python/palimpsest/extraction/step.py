@@ -176,6 +176,8 @@ class ExtractChunk:
             self.steps.skip_job(job, at)
             return True
         prepared, findings = self._prepared(job, at, findings)
+        # Before the end of the step, so that a step which is interrupted marks them again.
+        self.steps.mark_material(job, at, findings.chunk)
         line = _line(job.session, findings, prepared)
         with tracing.memory("upsert_memory", tenant=job.tenant) as span:
             tracing.counted(span, len(findings.findings))

@@ -17,6 +17,7 @@ from palimpsest.extraction.testimony.awaited import (
 from palimpsest.extraction.testimony.extents import text_end
 from palimpsest.extraction.testimony.frames import play_begins, play_ends, takes_back_a_joke
 from palimpsest.extraction.testimony.questions import apart
+from palimpsest.extraction.testimony.shown import is_mostly
 from palimpsest.extraction.testimony.spans import SpanClass, own_text, secret_spans, spans, withheld
 from palimpsest.extraction.testimony.turns import labelled, names_of
 from palimpsest.extraction.testimony.words import anywhere
@@ -49,7 +50,8 @@ def _without_middle(text: str) -> str:
 class Reader:
     """The state of reading a session's messages, by sequence number: `taken_back` has the reasons
     for messages that a later message took back, `withheld` the words that are not their speaker's
-    testimony.
+    testimony. `material` has the messages that only other messages show to be no testimony: they
+    belong to a role-play, are a text that was announced, or were taken back as a joke.
     """
 
     user: str | None = None
@@ -58,6 +60,7 @@ class Reader:
     last_of_user: int | None = None
     taken_back: dict[int, str] = field(default_factory=dict)
     withheld: dict[int, Withheld] = field(default_factory=dict)
+    material: set[int] = field(default_factory=set)
     owns: dict[int, str] = field(default_factory=dict)
     awaits: Awaited | None = None
     speaks_again: bool = False
@@ -80,6 +83,7 @@ class Reader:
             self.taken_back[self.last_of_user] = "off_record"
         if self.last_of_user is not None and _takes_back(text):
             self.taken_back[self.last_of_user] = "material"
+            self.material.add(self.last_of_user)
         self.last_of_user = message.seq
         if is_off_record(message, text) or (was_requested and is_bare_secret(text)):
             self.withheld[message.seq] = (("off_record", text),)
@@ -123,6 +127,8 @@ class Reader:
             return "off_record"
         if message.role == "assistant" and text.strip() and (self.plays or self.answers_material):
             self.withheld[message.seq] = (("material", text),)
+            if self.plays:
+                self.material.add(message.seq)
             return "material"
         secrets = secret_spans(text)
         if len(secrets) > 1 or any(span.kind == "secret" for span in secrets):
@@ -140,8 +146,12 @@ class Reader:
         start = play_ends(text) if self.plays else 0
         if self.plays:
             self.withheld[message.seq] = (("material", text[:start]),)
+            ending = anywhere("play_ends").search(text)
+            # The words that end the play are neither a part of it nor a statement.
+            if is_mostly(text[: ending.start() if ending else start], text):
+                self.material.add(message.seq)
             # `play_ends` returns the end of the text also if the play ends with the last sentence.
-            self.plays = start == len(text) and not anywhere("play_ends").search(text)
+            self.plays = start == len(text) and not ending
         rest = text[start:]
         parts = spans(rest, user=self.user)
         begins = play_begins(rest)
@@ -164,6 +174,8 @@ class Reader:
         """
         end = text_end(text, 0, is_long=True)
         self.withheld[message.seq] = (("material", text[:end]),)
+        if is_mostly(text[:end], text):
+            self.material.add(message.seq)
         self.answers_material = True
         if not any(letter.isalnum() for letter in text[end:]):
             return "material"
@@ -199,4 +211,5 @@ def reader_after(messages: Iterable[Message], *, user: str | None) -> Reader:
         awaits=reader.awaits,
         speaks_again=reader.speaks_again,
         secret_requested=reader.secret_requested,
+        last_of_user=reader.last_of_user,
     )
