@@ -57,6 +57,35 @@ def send(service: Service, call: Client, *said: list[str]) -> None:
     service.brought_up_to_date()
 
 
+LEDGERS = [
+    (
+        ["Translate this: 'I live in Kiel.' By the way, I live in Bonn."],
+        {"extracted": 1, "reasons": {}, "withheld": {"request": 1}},
+    ),
+    (
+        ["Let's roleplay. I am a king."],
+        {"extracted": 0, "reasons": {"material": 1}, "withheld": {"play": 1}},
+    ),
+    (
+        ["My wifi password is Xylophone77. I live in Leeds."],
+        {"extracted": 1, "reasons": {}, "withheld": {"secret": 1}},
+    ),
+    (["I live in Leeds."], {"extracted": 1, "reasons": {}, "withheld": {}}),
+]
+
+
+@pytest.mark.parametrize(("said", "expected"), LEDGERS)
+def test_the_ledger_says_why_parts_of_a_message_were_withheld(
+    call: Client, said: list[str], expected: dict[str, Any]
+) -> None:
+    messages = [{"role": "user", "content": content} for content in said]
+    made = call("POST", "/v1/users/sarah/ingest", {"messages": messages, "wait": 10}).json
+    ledger = call("GET", f"/v1/jobs/{made['job_id']}").json["ledger"]
+    assert {name: ledger[name] for name in expected} == expected
+    assert ledger["dropped"] == {}
+    assert ledger["received"] == ledger["extracted"] + ledger["skipped"] + ledger["parked"]
+
+
 def marks(call: Client) -> dict[str, Any]:
     page = call("GET", "/v1/sessions/talk/messages").json
     return {row["content"]: row.get("material", False) for row in page["messages"]}

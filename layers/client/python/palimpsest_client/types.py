@@ -282,6 +282,7 @@ class Ledger(TypedDict):
     parked: int
     reasons: dict[str, int]
     dropped: dict[str, int]
+    withheld: dict[str, int]
 
 
 class ListedJob(TypedDict):
