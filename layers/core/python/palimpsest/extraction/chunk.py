@@ -28,8 +28,8 @@ class Chunk:
     has the messages to read, without recalled memories (`as_said`). `skipped` has the reason for
     each other message, by sequence number. The messages `before` the chunk are read only to
     understand it. Only the users' own words are read; `withheld` has the other words of their
-    messages, and `reasons` why each part of these is withheld. `material` has the messages up to the chunk's end that only other messages show to be
-    material.
+    messages, and `reasons` why each part of these is withheld. `material` has the messages up to
+    the chunk's end that only other messages show to be material.
     """
 
     first: int

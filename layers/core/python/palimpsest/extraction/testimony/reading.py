@@ -57,8 +57,9 @@ def _without_middle(text: str) -> str:
 class Reader:
     """The state of reading a session's messages, by sequence number: `taken_back` has the reasons
     for messages that a later message took back, `withheld` the words that are not their speaker's
-    testimony, and `reasons` why each of these parts is withheld. `material` has the messages that only other messages show to be no testimony: they
-    belong to a role-play, are a text that was announced, or were taken back as a joke.
+    testimony, and `reasons` why each of these parts is withheld. `material` has the messages that
+    only other messages show to be no testimony: they belong to a role-play, are a text that was
+    announced, or were taken back as a joke.
     """
 
     user: str | None = None
