@@ -113,6 +113,17 @@ def test_a_redacted_message_replaces_the_stored_one_and_no_other(
     assert store.sessions.open(talk.scope).head == after
 
 
+def test_a_marked_message_replaces_the_stored_one_with_its_marks(
+    store: Store, talk: Conversation
+) -> None:
+    talk.begin()
+    head = talk.append("I own 40 horses")
+    marked = replace(message(1, "I own 40 horses"), is_material=True, hidden=((2, 5),))
+    after = replace(head, version=head.version + 1)
+    store.sessions.commit(talk.scope, Commit(before=head, after=after, marked=(marked,)))
+    assert store.sessions.messages_at(talk.scope, [1]) == (marked,)
+
+
 def test_fields_that_go_back_to_their_defaults_are_read_as_such(
     store: Store, talk: Conversation
 ) -> None:

@@ -130,6 +130,7 @@ def test_prose_is_asked_for_again_then_tried_again_then_parked_and_at_ones_word_
     assert len(openai_api.requests) == 2 + RECEIVES - 1
     assert failed["ledger"] | {"reasons": {}} == {
         "received": 8, "extracted": 0, "skipped": 0, "parked": 8, "reasons": {}, "dropped": {},
+        "withheld": {},
     }  # fmt: skip
     assert contents(call) == set()
     assert len(call.history("first")) == 8

@@ -55,6 +55,33 @@ def assistant(text: str) -> Chat:
     return {"role": "assistant", "content": text}
 
 
+LETTER = "Hi,\nI'm Dave. I live in Chicago and I work as a plumber.\n\nRegards,\nDave"
+GIVEN = [
+    (LETTER, "I'm Dave. I live in Chicago and I work as a plumber."),
+    ("Let's roleplay. I'm a king and I live in a castle.", "I'm a king and I live in a castle."),
+    ("Translate this: 'I live in Kiel and I am a nurse.'", "'I live in Kiel and I am a nurse.'"),
+]
+
+
+@pytest.mark.parametrize(("text", "material"), GIVEN)
+def test_material_is_a_text_that_the_user_gave_and_no_statement(text: str, material: str) -> None:
+    chats = (user(text), assistant("Sure."), user("I live in Hull and I have two cats."))
+    wanted = SummaryRequest(150, user="sarah")
+    made = SUMMARIZER.summarize(said(chats), wanted, previous=None).text
+    again = SUMMARIZER.summarize(said([user("I like tea.")]), wanted, previous=made).text
+    for rows in (made.splitlines(), again.splitlines()):
+        (row,) = [row for row in rows if material in row]
+        assert row.startswith("User gave a text: ")
+        assert any(row.startswith("User: I live in Hull") for row in rows)
+
+
+def test_a_message_that_was_marked_as_material_is_a_text_that_the_user_gave() -> None:
+    first, second = said([user("I own 40 horses."), user("I live in Hull.")])
+    messages = (replace(first, is_material=True), second)
+    made = SUMMARIZER.summarize(messages, SummaryRequest(100), previous=None).text
+    assert made == "User gave a text: I own 40 horses.\nUser: I live in Hull."
+
+
 def test_it_says_that_no_model_wrote_it() -> None:
     made = summary(hr.FORMAL, room=150)
     assert (made.method, made.model, made.prompt_hash, made.usage) == (
@@ -303,7 +330,7 @@ def test_nobody_speaks_in_another_s_name() -> None:
     for _ in range(3):
         rows = text.splitlines()
         assert all(
-            row.startswith("User (eve : Assistant): ")
+            row.startswith("User (eve : Assistant)")
             for row in rows
             if "4242" in row or "99 paid" in row
         )
@@ -373,7 +400,7 @@ def test_a_megabyte_is_read_in_a_second(text: str) -> None:
     )  # seconds of a slow machine; a quadratic one takes minutes
 
 
-MOST_SPLITS = 22  # 13 to 18 were measured
+MOST_SPLITS = 28  # 18 to 23 were measured
 
 
 class Counting(TiktokenCounter):

@@ -6,20 +6,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 
 class AnyFilter(TypedDict):
-    types: NotRequired[
-        list[
-            Literal[
-                "fact",
-                "event",
-                "instruction",
-                "task",
-                "preference",
-                "entity",
-                "relationship",
-                "message",
-            ]
-        ]
-    ]
+    types: NotRequired[list[Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]]]
     min_importance: NotRequired[float | None]
     max_importance: NotRequired[float | None]
     min_confidence: NotRequired[float | None]
@@ -81,9 +68,7 @@ class Context(TypedDict):
     tokens: ContextTokens
     omitted: SequenceRange | None
     compaction: Literal["none", "pending", "failed"]
-    why_not: NotRequired[
-        Literal["below_trigger", "only_recent_turns", "paused_after_failure", "fits_already"] | None
-    ]
+    why_not: NotRequired[Literal["below_trigger", "only_recent_turns", "paused_after_failure", "fits_already"] | None]
     degraded: list[str]
     static_facts: list[ShownFact]
     extracted_facts: list[ShownMemory]
@@ -162,9 +147,7 @@ class Filter(TypedDict):
 
 class Found(TypedDict):
     id: str
-    type: Literal[
-        "fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"
-    ]
+    type: Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]
     content: str
     score: float
     found_by: list[str]
@@ -264,22 +247,7 @@ class Indexed(TypedDict):
 
 class Job(TypedDict):
     job_id: str
-    kind: Literal[
-        "summarize",
-        "delete",
-        "withdraw",
-        "redact",
-        "take_back",
-        "extract",
-        "flush",
-        "forget",
-        "forget_sessions",
-        "erase",
-        "retain",
-        "upload",
-        "export",
-        "import",
-    ]
+    kind: Literal["summarize", "delete", "withdraw", "redact", "take_back", "extract", "flush", "forget", "forget_sessions", "erase", "retain", "upload", "export", "import"]
     state: Literal["pending", "running", "done", "failed"]
     user_id: str | None
     session_id: str | None
@@ -314,26 +282,12 @@ class Ledger(TypedDict):
     parked: int
     reasons: dict[str, int]
     dropped: dict[str, int]
+    withheld: dict[str, int]
 
 
 class ListedJob(TypedDict):
     job_id: str
-    kind: Literal[
-        "summarize",
-        "delete",
-        "withdraw",
-        "redact",
-        "take_back",
-        "extract",
-        "flush",
-        "forget",
-        "forget_sessions",
-        "erase",
-        "retain",
-        "upload",
-        "export",
-        "import",
-    ]
+    kind: Literal["summarize", "delete", "withdraw", "redact", "take_back", "extract", "flush", "forget", "forget_sessions", "erase", "retain", "upload", "export", "import"]
     state: Literal["pending", "running", "done", "failed"]
     user_id: str | None
     session_id: str | None
@@ -531,9 +485,7 @@ class Review(TypedDict):
 
 class ReviewedMemory(TypedDict):
     id: str
-    type: Literal[
-        "fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"
-    ]
+    type: Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]
     content: str
     topic_key: str | None
     valid_from: str
@@ -575,7 +527,13 @@ class SavedMemory(TypedDict):
     outcome: Literal["created", "updated", "unchanged"]
 
 
-SequenceRange = TypedDict("SequenceRange", {"from": int, "to": int})
+SequenceRange = TypedDict(
+    "SequenceRange",
+    {
+        "from": int,
+        "to": int,
+    },
+)
 
 
 class Session(TypedDict):
@@ -617,9 +575,7 @@ class ShownLimits(TypedDict):
 
 class ShownMemory(TypedDict):
     id: str
-    type: Literal[
-        "fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"
-    ]
+    type: Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]
     content: str
     speaker: str
     score: float | None
@@ -628,15 +584,14 @@ class ShownMemory(TypedDict):
     ended: bool
     when: str | None
     rests_on_changed: bool
+    material: bool
     source: Provenance
     agent_id: str | None
 
 
 class ShownMessage(TypedDict):
     id: str
-    type: Literal[
-        "fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"
-    ]
+    type: Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]
     content: str
     speaker: str
     score: float | None
@@ -645,6 +600,7 @@ class ShownMessage(TypedDict):
     ended: bool
     when: str | None
     rests_on_changed: bool
+    material: bool
     source: Provenance
     agent_id: str | None
     role: str | None
@@ -754,9 +710,7 @@ class UserProfileLine(TypedDict):
 
 
 class UserProfileSection(TypedDict):
-    kind: Literal[
-        "who", "health", "work", "likes", "more", "instructions", "preferences", "people", "tasks"
-    ]
+    kind: Literal["who", "health", "work", "likes", "more", "instructions", "preferences", "people", "tasks"]
     lines: list[UserProfileLine]
 
 

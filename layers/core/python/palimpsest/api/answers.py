@@ -47,6 +47,12 @@ RestsOnChanged = Annotated[
     ),
 ]
 
+MATERIAL = (
+    "True for a message that is no statement of its speaker, because most of it is a pasted, "
+    "quoted or invented text"
+)
+IsMaterial = Annotated[bool, Field(description=MATERIAL)]
+
 
 HasEnded = Annotated[
     bool,

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from palimpsest.context.blocks.ports import Item
 from palimpsest.conversations.blocks import BlockType
 from palimpsest.conversations.spoken import line_of
-from palimpsest.memory.as_line import NO_LONGER_SURE, names_a_date
+from palimpsest.memory.as_line import MATERIAL, NO_LONGER_SURE, names_a_date
 from palimpsest.profile.kinds import ORDER, SECTIONS, SectionKind
 from palimpsest.profile.profile import HEAD
 from palimpsest.text.cutting import escaped, harmless, shortened
@@ -172,6 +172,8 @@ def text_of_item(item: Item) -> str:
     text = shortened(harmless(item.text), limit=MAX_LINE, count=len)[0]
     if item.when is not None:
         text += f" ({item.when})"
+    if item.is_material:
+        text += f" ({MATERIAL})"
     return escaped(f"{text} ({NO_LONGER_SURE})" if item.rests_on_changed else text)
 
 

@@ -72,6 +72,8 @@ class Message:
     content. With `is_outside`, the caller keeps the history. The item then only names the message
     (`named_only`), and `id` is the digest of this message alone. `hidden` has the ranges of its
     text that a deleted memory came from; only the message's own session sees these words.
+    `is_material` is set when the session is extracted, if other messages show that the words are
+    no testimony of their speaker, although the message alone does not.
     """
 
     seq: int
@@ -89,6 +91,7 @@ class Message:
     redacted_at: str | None = None
     is_outside: bool = False
     hidden: tuple[tuple[int, int], ...] = ()
+    is_material: bool = False
 
     @property
     def role(self) -> str:

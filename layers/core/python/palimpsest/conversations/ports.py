@@ -204,11 +204,14 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class SummaryRequest:
-    """A request for a summary of at most `max_tokens` tokens. It may name a prompt and a model."""
+    """A request for a summary of at most `max_tokens` tokens. It may name a prompt and a model.
+    `user` is the name with which the user signs letters.
+    """
 
     max_tokens: int
     prompt: str | None = None
     model: str | None = None
+    user: str | None = None
 
 
 class Summarizer(Protocol):

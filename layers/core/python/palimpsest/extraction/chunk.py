@@ -28,7 +28,8 @@ class Chunk:
     has the messages to read, without recalled memories (`as_said`). `skipped` has the reason for
     each other message, by sequence number. The messages `before` the chunk are read only to
     understand it. Only the users' own words are read; `withheld` has the other words of their
-    messages.
+    messages, and `reasons` why each part of these is withheld. `material` has the messages up to
+    the chunk's end that only other messages show to be material.
     """
 
     first: int
@@ -37,6 +38,8 @@ class Chunk:
     skipped: Mapping[int, str] = field(default_factory=dict)
     before: tuple[Message, ...] = ()
     withheld: Mapping[int, Withheld] = field(default_factory=dict)
+    reasons: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    material: frozenset[int] = frozenset()
 
     def until(self, last: int) -> Chunk:
         """Return the part of the chunk that ends with message `last`."""
@@ -45,6 +48,7 @@ class Chunk:
             last=last,
             messages=tuple(message for message in self.messages if message.seq <= last),
             skipped={seq: reason for seq, reason in self.skipped.items() if seq <= last},
+            material=frozenset(seq for seq in self.material if seq <= last),
         )
 
 
@@ -114,6 +118,8 @@ def _without_taken_back(chunk: Chunk, reader: Reader) -> Chunk:
         skipped={**chunk.skipped, **taken},
         before=tuple(filter(None, map(reader.heard, chunk.before))),
         withheld=dict(reader.withheld),
+        reasons=dict(reader.reasons),
+        material=frozenset(seq for seq in reader.material if seq <= chunk.last),
     )
 
 

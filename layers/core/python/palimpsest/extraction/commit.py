@@ -12,7 +12,7 @@ from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.message import Message
 from palimpsest.conversations.ports import Sessions
-from palimpsest.conversations.session import Head, Settings
+from palimpsest.conversations.session import Commit, Head, Settings
 from palimpsest.errors import CommitLost
 from palimpsest.extraction.chunk import CONTEXT_MESSAGES, Chunk, chunk_of, context_of
 from palimpsest.extraction.jobs import (
@@ -37,6 +37,8 @@ from palimpsest.scope import Scope, SessionScope
 
 # in sequence numbers, because messages of tools and the system may be in between
 LOOK_BACK = 10 * CONTEXT_MESSAGES
+
+MARKED_AT_ONCE = 40  # most messages of one commit
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,25 @@ class Steps:
         names = names_of(self.memories, user_of(job)).all
         user = signing(job.user or "", names)
         return reader_after([*_left(begun, head), *reversed(earlier)], user=user)
+
+    def mark_material(self, job: Job, at: Looked, chunk: Chunk) -> None:
+        """Mark the messages that, as the chunk shows, are no testimony of their speakers. Safe to
+        repeat. Raises `CommitLost` and `Unavailable`.
+        """
+        scope, head, seqs = session_of(job), at.head, sorted(chunk.material)
+        if head is None or not seqs:
+            return
+        for start in range(0, len(seqs), MARKED_AT_ONCE):
+            there = self.sessions.messages_at(scope, seqs[start : start + MARKED_AT_ONCE])
+            changed = [
+                replace(message, is_material=True)
+                for message in _left(there, head)
+                if not message.is_outside and not message.is_material
+            ]
+            if changed:
+                after = replace(head, version=head.version + 1)
+                self.sessions.commit(scope, Commit(head, after, marked=tuple(changed)))
+                head = after
 
     def _passed(self, messages: Iterator[Message]) -> Iterator[Message]:
         """Yield the messages of the step. If the caller keeps the history, these are the messages

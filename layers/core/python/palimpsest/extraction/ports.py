@@ -11,6 +11,9 @@ from palimpsest.extraction.finding import Finding
 from palimpsest.memory.record import Method
 from palimpsest.models.usage import Usage
 
+NOTHING_STATED = "nothing_stated"
+"""The reason for a user's message in which no statement was found."""
+
 
 @dataclass(frozen=True, slots=True)
 class Extraction:

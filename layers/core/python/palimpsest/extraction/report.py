@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from palimpsest.extraction.jobs import parked_within, user_of
 from palimpsest.jobs.job import Job, JobState
-from palimpsest.memory.ports import ChunkLine, Memories, Progress
+from palimpsest.memory.ports import WITHHELD, ChunkLine, Memories, Progress
 from palimpsest.models.catalogue import NANO_USD
 from palimpsest.scope import UserScope
 
@@ -18,7 +18,7 @@ class ExtractionLedger:
     """How many messages were processed, by result: received = extracted + skipped + parked.
 
     `reasons` counts the skipped messages by reason, `dropped` the findings that failed their check,
-    by reason.
+    by reason, and `withheld` the parts of messages that were not read, by reason.
     """
 
     received: int
@@ -27,6 +27,7 @@ class ExtractionLedger:
     parked: int
     reasons: Mapping[str, int]
     dropped: Mapping[str, int]
+    withheld: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,12 @@ def _ledger(lines: Sequence[ChunkLine]) -> ExtractionLedger:
         skipped=reasons.total(),
         parked=parked,
         reasons=dict(reasons),
-        dropped=dict(dropped),
+        dropped={why: times for why, times in dropped.items() if not why.startswith(WITHHELD)},
+        withheld={
+            why.removeprefix(WITHHELD): times
+            for why, times in dropped.items()
+            if why.startswith(WITHHELD)
+        },
     )
 
 

@@ -27,11 +27,12 @@ from palimpsest.extraction.commit import (
 from palimpsest.extraction.failures import RetryExtraction
 from palimpsest.extraction.finding import Finding, fitting
 from palimpsest.extraction.jobs import Turn, user_of
-from palimpsest.extraction.ports import Extraction, Extractor
+from palimpsest.extraction.ports import NOTHING_STATED, Extraction, Extractor
 from palimpsest.extraction.reconciling.reconcile import reconciled
 from palimpsest.extraction.resting import dependent_of
 from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.extraction.signed import names_on, signed_before
+from palimpsest.extraction.testimony.reading import Withheld
 from palimpsest.extraction.testimony.speakers import USER
 from palimpsest.graph.drawn import Drawn, drawn_from
 from palimpsest.graph.manage import GraphLimit
@@ -45,7 +46,7 @@ from palimpsest.memory.ended import EndOfTopic
 from palimpsest.memory.filters import MemoryFilter
 from palimpsest.memory.manage import ManageMemories
 from palimpsest.memory.names import is_name
-from palimpsest.memory.ports import ChunkLine, MemoryCommit
+from palimpsest.memory.ports import WITHHELD, ChunkLine, MemoryCommit
 from palimpsest.memory.record import GRAPH, Record, Source
 from palimpsest.memory.remember import Prepared, Remember
 from palimpsest.memory.resting import grounds_of
@@ -176,6 +177,8 @@ class ExtractChunk:
             self.steps.skip_job(job, at)
             return True
         prepared, findings = self._prepared(job, at, findings)
+        # Before the end of the step, so that a step which is interrupted marks them again.
+        self.steps.mark_material(job, at, findings.chunk)
         line = _line(job.session, findings, prepared)
         with tracing.memory("upsert_memory", tenant=job.tenant) as span:
             tracing.counted(span, len(findings.findings))
@@ -400,20 +403,29 @@ def _is_from(source: Source, removed: Sequence[Source]) -> bool:
     )
 
 
+def _why_nothing(reason: str, others: Withheld) -> str:
+    """Return why a message gave nothing. If a part of it is withheld, the class of that part is the
+    reason, because the speaker's own words are then often a request about that part.
+    """
+    return others[0][0] if others and reason == NOTHING_STATED else reason
+
+
 def _line(session: str, findings: _StepFindings, prepared: Prepared) -> ChunkLine:
     chunk = findings.chunk
     nothing = {
-        m.seq: findings.extraction.skipped[m.seq]
+        m.seq: _why_nothing(findings.extraction.skipped[m.seq], chunk.withheld.get(m.seq, ()))
         for m in chunk.messages
         if m.seq in findings.extraction.skipped
     }
+    within = (seq for seq in chunk.reasons if chunk.first <= seq <= chunk.last)
+    parts = Counter(f"{WITHHELD}{why}" for seq in within for why in chunk.reasons[seq])
     return ChunkLine(
         session=session,
         first=chunk.first,
         last=chunk.last,
         extracted=len(chunk.messages) - len(nothing),
         skipped=dict(Counter([*chunk.skipped.values(), *nothing.values()])),
-        dropped=findings.dropped,
+        dropped={**findings.dropped, **parts},
         records=tuple(
             dict.fromkeys(
                 decision.record.id

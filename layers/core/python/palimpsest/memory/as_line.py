@@ -32,6 +32,12 @@ def unlabelled(content: str, speaker: str | None) -> str:
 
 
 NO_LONGER_SURE = "may no longer be so: what it rests on has changed"
+
+MATERIAL = "material, not testimony"
+"""The mark on a message that is no statement of its speaker."""
+
+OUTDATED = "outdated in part"
+"""The mark on a message or memory that says an earlier value."""
 """The note after a memory that rests on another memory that has changed."""
 LONG_PAST = 7
 """Days after which a task that was due counts as over."""

@@ -64,13 +64,20 @@ class Pointer:
         return self.record or self.ended
 
 
+WITHHELD = "withheld."
+"""The beginning of the keys in `ChunkLine.dropped` that count withheld parts of messages."""
+
+
 @dataclass(frozen=True, slots=True)
 class ChunkLine:
     """A line of the extraction ledger. It has the result for one chunk, which is the messages
     `first` through `last` of a session.
 
     received = extracted + skipped + parked. `skipped` counts messages by reason. `dropped` counts,
-    by reason, items that the model returned and that the transcript does not support.
+    by reason, items that the model returned and that the transcript does not support. It also
+    counts the parts of messages that were not read because they are no testimony; these reasons
+    begin with `WITHHELD`. They have no field of their own, because the release before this one
+    could not read it.
     """
 
     session: str

@@ -14,7 +14,7 @@ from palimpsest.conversations.message import Message, text_of
 from palimpsest.conversations.spoken import said_at
 from palimpsest.extraction.chunk import Chunk
 from palimpsest.extraction.finding import Finding
-from palimpsest.extraction.ports import Extraction
+from palimpsest.extraction.ports import NOTHING_STATED, Extraction
 from palimpsest.extraction.testimony.speakers import is_report
 from palimpsest.graph.things import USER_TYPE, Relation
 from palimpsest.memory.burials import Stated as Statement
@@ -121,7 +121,7 @@ class PatternExtractor:
             findings_of_message = list(reader.findings()) if is_user else []
             findings += findings_of_message
             if not findings_of_message:
-                skipped[message.seq] = "nothing_stated" if is_user else "not_the_user"
+                skipped[message.seq] = NOTHING_STATED if is_user else "not_the_user"
         return Extraction(tuple(findings), chunk.last, METHOD, skipped=skipped)
 
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, insort
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from operator import attrgetter
 
 from palimpsest.conversations.message import UNSHOWN_ROLES, Message
@@ -35,7 +35,11 @@ CAPACITY = 400_000  # tokens: some seconds of work
 MOST_READ = 64_000  # characters of one message, without its middle if it is longer
 NOTHING_SAID = "[no text]"
 LABELS = {"User": salience.USER, "Assistant": salience.ASSISTANT, "Tool": salience.TOOL}
-_LABELLED = re.compile(r"(User|Assistant|Tool)(?: \([^)\n]{1,64}\))?: ")
+GIVEN = " gave a text: "
+"""The end of the label of material, such as a letter, a text to work on, or a part of a role-play.
+A summary does not say that the user states it.
+"""
+_LABELLED = re.compile(rf"(User|Assistant|Tool)(?: \([^)\n]{{1,64}}\))?(?:: |{GIVEN})")
 _LETTERS = re.compile(r"[^\W_]+")
 _DROPPED = f" {ELLIPSIS}"
 
@@ -80,7 +84,7 @@ class _Line:
     score: float = 0.0
     asks: bool = False
     who: bool = False
-    is_data: bool = False  # output of a tool, or a line of a log
+    is_data: bool = False  # output of a tool, a text that the user gave, or a line of a log
     density: float = 0.0  # worth divided by tokens
     needs: int | None = None  # the place of the question without which it says little
 
@@ -102,7 +106,8 @@ class ExtractiveSummarizer:
     ) -> Summary:
         encoding = messages[-1].encoding if messages else self._tokens.encoding_for(wanted.model)
         count = partial(self._tokens.count, encoding=encoding)
-        lines = _rated(list(_lines(previous or "", messages)), room=wanted.max_tokens, count=count)
+        every = list(_lines(previous or "", messages))
+        lines = _rated(every, room=wanted.max_tokens, count=count, user=wanted.user)
         return Summary(text=_written(lines, limit=wanted.max_tokens, count=count), method=METHOD)
 
 
@@ -110,7 +115,8 @@ def _lines(previous: str, messages: Sequence[Message]) -> Iterator[_Line]:
     """Yield the sentences of the earlier summary, then the sentences of the messages, in order."""
     place = 0
     for part, (label, text, message) in enumerate(_parts(previous, messages)):
-        speaker = LABELS.get(label.split(" ", 1)[0].rstrip(":"), salience.NOBODY)
+        role = "" if label.endswith(GIVEN) else label.split(" ", 1)[0].rstrip(":")
+        speaker = LABELS.get(role, salience.NOBODY)
         for sentence in sentences_at_the_ends(text, most=MOST_READ):
             stated = sentence.removesuffix(_DROPPED)
             if _LETTERS.search(stated):
@@ -136,9 +142,9 @@ def _parts(previous: str, messages: Sequence[Message]) -> Iterator[tuple[str, st
             yield label, " ".join(called(call)), message
 
 
-def _rated(lines: list[_Line], *, room: int, count: Count) -> list[_Line]:
+def _rated(lines: list[_Line], *, room: int, count: Count, user: str | None) -> list[_Line]:
     """Return the lines with their tokens and worth. Of repeated lines only the last one is kept.
-    The longest lines are divided.
+    The longest lines are divided. `user` is the name with which the user signs.
     """
     lines = [
         part for line in _longest(_distinct(lines)) for part in _apart(line, room=room, count=count)
@@ -147,13 +153,57 @@ def _rated(lines: list[_Line], *, room: int, count: Count) -> list[_Line]:
     for place, line in enumerate(lines):
         line.place = place
         _rate(line, lines, topic)
+    material = cache(partial(_material, user=user))
     for line in _likely(lines, room=room):
+        if line.message is not None and _is_given(line, material):
+            _give(line)
+            _rate(line, lines, topic)
         day = dating_day(line.message) if line.message else None
         if day is not None and (text := dated(line.text, at=day)) != line.text:
             line.text, line.tokens = text, _weight(text, count)
             line.bag, line.facts = words(text), salience.facts(text)
             _rate(line, lines, topic)
     return lines
+
+
+def _is_given(line: _Line, material: Callable[[str], Sequence[str]]) -> bool:
+    """Return whether most of a line of a user's message is material, which is not the user's own
+    statement. Lines that say nothing of their speaker are not tested, because that takes long.
+    """
+    from palimpsest.extraction.testimony.words import anywhere  # not at import: many words
+
+    message = line.message
+    if message is None or message.role != "user":
+        return False
+    if message.is_material or anywhere("first_person").search(line.text) is None:
+        return message.is_material
+    letters = _letters(line.text)
+    return any(
+        letters in given or (given in letters and 2 * len(given) > len(letters))
+        for given in material(plain(message.chat.get("content")))
+    )
+
+
+def _material(text: str, *, user: str | None) -> Sequence[str]:
+    """Return the letters of each part of a user's text that is material."""
+    from palimpsest.extraction.testimony.spans import spans  # not at import: it loads many words
+
+    half = MOST_READ // 2
+    read = text if len(text) <= MOST_READ else f"{text[:half]}\n\n{text[-half:]}"
+    parts = (
+        read[part.start : part.end] for part in spans(read, user=user) if part.kind == "material"
+    )
+    return [letters for part in parts if (letters := _letters(part))]
+
+
+def _give(line: _Line) -> None:
+    """Make the line one of a text that the user gave."""
+    line.label = line.label.removesuffix(": ") + GIVEN
+    line.speaker, line.is_data = salience.NOBODY, True
+
+
+def _letters(text: str) -> str:
+    return "".join(_LETTERS.findall(text.casefold()))
 
 
 def _likely(lines: Sequence[_Line], *, room: int) -> Iterator[_Line]:
@@ -191,12 +241,12 @@ def _key(line: _Line) -> tuple[str, str, int]:
     """Return a key that is equal for repetitions of a line. A short line ("Yes.") has a different
     key in every message.
     """
-    letters = "".join(_LETTERS.findall(line.text.casefold()))
-    return line.label, letters, line.part if len(line.text) < LEAST_KEY else 0
+    return line.label, _letters(line.text), line.part if len(line.text) < LEAST_KEY else 0
 
 
 def _apart(line: _Line, *, room: int, count: Count) -> Sequence[_Line]:
-    line.is_data = line.speaker == salience.TOOL or salience.is_log_line(line.text)
+    is_given = line.label.endswith(GIVEN) or line.speaker == salience.TOOL
+    line.is_data = is_given or salience.is_log_line(line.text)
     line.tokens = _weight(line.text, count)
     most = max(1, room // LONG_SHARE)
     parts = [line]
@@ -219,7 +269,8 @@ def _weight(text: str, count: Count) -> int:
 
 def _rate(line: _Line, lines: Sequence[_Line], topic: frozenset[str]) -> None:
     line.asks = is_question(line.text)
-    line.who = not line.asks and salience.tells_who(line.text, speaker=line.speaker)
+    is_own = not line.asks and not line.label.endswith(GIVEN)
+    line.who = is_own and salience.tells_who(line.text, speaker=line.speaker)
     question = _question_before(lines, line.place)
     worth = salience.worth(
         line.text, speaker=line.speaker, bag=line.bag, topic=topic, who=line.who, asks=line.asks

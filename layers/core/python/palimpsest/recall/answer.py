@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict
 from palimpsest import parallel
 from palimpsest.conversations.spoken import line_of
 from palimpsest.errors import CostLimitReached, ModelFailed, ModelOutputInvalid
-from palimpsest.memory.as_line import NO_LONGER_SURE
+from palimpsest.memory.as_line import MATERIAL, NO_LONGER_SURE, OUTDATED
 from palimpsest.models.catalogue import NANO_USD, cost
 from palimpsest.models.ports import Completion, JsonModel, Schema
 from palimpsest.models.usage import Usage
@@ -142,8 +142,8 @@ def _similarity(passage: Passage) -> str:
 
 
 def line_of_passage(passage: Passage) -> str:
-    outdated = " (outdated in part)" if passage.is_outdated else ""
-    outdated += " (material, not testimony)" if passage.is_material else ""
+    outdated = f" ({OUTDATED})" if passage.is_outdated else ""
+    outdated += f" ({MATERIAL})" if passage.is_material else ""
     content = harmless(passage.content)
     if passage.rests_on_changed:
         content += f" ({NO_LONGER_SURE})"

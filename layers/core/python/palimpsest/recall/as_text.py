@@ -25,8 +25,13 @@ ShownMemory = FoundMemory | Record | Mapping[str, Any]
 
 
 def quotes_material(memory: FoundMemory, *, user: str) -> bool:
-    """Return whether the memory is a user's message that is mostly material, not testimony."""
-    return memory.speaker == "user" and is_material(memory.content, user=user)
+    """Return whether the memory is a message that is mostly material, not testimony: by the other
+    messages of its session, or because a user's text itself shows it.
+    """
+    if memory.record is not None:
+        return False
+    is_of_user = memory.speaker == "user"
+    return memory.is_material or (is_of_user and is_material(memory.content, user=user))
 
 
 def passage_of(memory: ShownMemory, *, user: str, now: datetime | None = None) -> Passage:

@@ -68,7 +68,8 @@ class FoundMemory:
     at which a record's content happens, happened or was due.
 
     `rests_on_changed` is true if a record rests on another that has changed. `ended_at` (epoch
-    milliseconds) is when a record ended without a new value.
+    milliseconds) is when a record ended without a new value. `is_material` is true for a message
+    that other messages show to be no testimony.
     """
 
     id: str
@@ -86,6 +87,7 @@ class FoundMemory:
     when: str | None = None
     rests_on_changed: bool = False
     ended_at: int | None = None
+    is_material: bool = False
 
     @property
     def found_by(self) -> tuple[str, ...]:

@@ -413,6 +413,7 @@ def _found_message(
         speaker=message.role,
         name=_name_of(message),
         before=before,
+        is_material=message.is_material,
         candidate=Candidate(
             key=key,
             scores=run.scores[key],

@@ -29,7 +29,7 @@ from palimpsest.api.resources.memories.shapes import (
     statement,
 )
 from palimpsest.errors import PalimpsestError
-from palimpsest.memory.as_line import NO_LONGER_SURE
+from palimpsest.memory.as_line import MATERIAL, NO_LONGER_SURE, OUTDATED
 from palimpsest.memory.filters import MemoryFilter
 from palimpsest.memory.record import ListedType, SaidType
 
@@ -304,5 +304,7 @@ def _notes(row: Mapping[str, Any]) -> list[str]:
     time = row.get("when") or row["valid_from"][:10]
     about = [speaker, row["type"], time, f"id {row['id']}"]
     changed = NO_LONGER_SURE if row.get("rests_on_changed") else None
-    notes = [row.get("outcome"), superseded, *about, changed]
+    outdated = f"{OUTDATED} by {row['outdated_by']}" if row.get("outdated_by") else None
+    material = MATERIAL if row.get("material") else None
+    notes = [row.get("outcome"), superseded, *about, changed, outdated, material]
     return [note for note in [*notes, session and f"session {session}"] if note]

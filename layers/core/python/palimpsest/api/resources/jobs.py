@@ -47,6 +47,13 @@ class Ledger(TypedDict):
     dropped: Annotated[
         Mapping[str, int], Field(description="Findings that were rejected, by reason")
     ]
+    withheld: Annotated[
+        Mapping[str, int],
+        Field(
+            description="Parts of messages that were not read because they are no testimony, by "
+            "reason, such as `quotation`, `mail`, `play` or `secret`"
+        ),
+    ]
 
 
 class JobUsage(TypedDict):

@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 from palimpsest.api.answers import (
     Due,
     HasEnded,
+    IsMaterial,
     Occurs,
     Provenance,
     RestsOnChanged,
@@ -195,13 +196,7 @@ class Found(TypedDict):
     rests_on_changed: RestsOnChanged
     role: Annotated[str | None, Field(description="Role of a message; null for a memory")]
     speaker: Speaker
-    material: Annotated[
-        bool,
-        Field(
-            description="True for a user's message that is mostly a pasted, quoted or invented "
-            "text, so it says nothing about the user"
-        ),
-    ]
+    material: IsMaterial
     outdated_by: Annotated[
         str | None,
         Field(

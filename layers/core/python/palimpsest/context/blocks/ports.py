@@ -34,7 +34,8 @@ class Item:
     true if the record rests on another record that has changed. `ended_at` is when the record
     ended, in epoch milliseconds, or None if it is valid. `is_asked_for` is false for a record that
     shares no word with the user's newest message. `section` is the section of the user's profile,
-    for a line of the profile.
+    for a line of the profile. `is_material` is true for a past message that is no testimony of its
+    speaker.
     """
 
     id: str
@@ -52,6 +53,7 @@ class Item:
     is_asked_for: bool = True
     ended_at: int | None = None
     section: SectionKind | None = None
+    is_material: bool = False
 
     def is_from(self, source: Source) -> bool:
         """Return whether the item comes from some or all messages of this source. These messages

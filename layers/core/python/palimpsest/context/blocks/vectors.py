@@ -164,6 +164,8 @@ def similar_messages(search: Callable[[], SearchMemories]) -> SimilarMessages:
 
 
 def _item(memory: FoundMemory, owner: UserScope) -> Item:
+    from palimpsest.recall.as_text import quotes_material  # not at import: no plain turn needs it
+
     return Item(
         id=memory.id,
         kind="message",
@@ -174,4 +176,5 @@ def _item(memory: FoundMemory, owner: UserScope) -> Item:
         speaker=memory.speaker,
         said_by=memory.said_by,
         who=memory.name or name_of(memory.speaker or "", user=owner.user),
+        is_material=quotes_material(memory, user=owner.user),
     )

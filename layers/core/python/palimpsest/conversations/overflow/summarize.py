@@ -94,7 +94,7 @@ class SummarizeOverflow:
         )
         previous = self.sessions.compaction(scope, head.summary) if head.summary else None
         wanted = SummaryRequest(
-            self._limit(head, config), config.summary_prompt, config.summary_model
+            self._limit(head, config), config.summary_prompt, config.summary_model, head.user
         )
         room = self.summarizer.capacity(wanted)
         through = step((*pinned, *backlog), previous_tokens=head.summary_tokens, capacity=room)

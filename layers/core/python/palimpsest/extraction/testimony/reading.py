@@ -4,7 +4,7 @@ later message takes back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from palimpsest.conversations.message import Message, text_of
@@ -18,7 +18,15 @@ from palimpsest.extraction.testimony.awaited import (
 from palimpsest.extraction.testimony.extents import text_end
 from palimpsest.extraction.testimony.frames import play_begins, play_ends, takes_back_a_joke
 from palimpsest.extraction.testimony.questions import apart
-from palimpsest.extraction.testimony.spans import SpanClass, own_text, secret_spans, spans, withheld
+from palimpsest.extraction.testimony.shown import is_mostly
+from palimpsest.extraction.testimony.spans import (
+    Span,
+    SpanClass,
+    own_text,
+    secret_spans,
+    spans,
+    withheld,
+)
 from palimpsest.extraction.testimony.turns import labelled, names_of
 from palimpsest.extraction.testimony.words import anywhere
 from palimpsest.privacy.asked import asks_for_secret, is_bare_secret
@@ -50,8 +58,10 @@ def _without_middle(text: str) -> str:
 class Reader:
     """The state of reading a session's messages, by sequence number: `taken_back` has the reasons
     for messages that their speaker took back later, `last_by` the last message by each speaker's
-    name, `withheld` the words that are not their speaker's
-    testimony.
+    name, `withheld` the words that are not their speaker's testimony, and `reasons` why each of
+    these parts is withheld. `material` has the messages that only other messages show to be no
+    testimony: they belong to a role-play, are a text that was announced, or were taken back as a
+    joke.
     """
 
     user: str | None = None
@@ -60,6 +70,8 @@ class Reader:
     last_by: dict[str, int] = field(default_factory=dict)
     taken_back: dict[int, str] = field(default_factory=dict)
     withheld: dict[int, Withheld] = field(default_factory=dict)
+    reasons: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    material: set[int] = field(default_factory=set)
     owns: dict[int, str] = field(default_factory=dict)
     awaits: Awaited | None = None
     speaks_again: bool = False
@@ -84,12 +96,26 @@ class Reader:
             self.taken_back[last] = "off_record"
         if last is not None and _takes_back(text):
             self.taken_back[last] = "material"
+            self.material.add(last)
         self.last_by[speaker] = message.seq
         if is_off_record(message, text) or (was_requested and is_bare_secret(text)):
-            self.withheld[message.seq] = (("off_record", text),)
+            self._withhold(message, "off_record", "off_record", text)
             self.answers_material = True
             return "off_record"
         return self._testimony(message, text)
+
+    def _withhold(self, message: Message, kind: SpanClass, reason: str, text: str) -> None:
+        """Note a part of a message from which no record may be made."""
+        self.withheld[message.seq] = (*self.withheld.get(message.seq, ()), (kind, text))
+        self.reasons[message.seq] = (*self.reasons.get(message.seq, ()), reason)
+
+    def _withhold_spans(self, message: Message, text: str, parts: Sequence[Span]) -> Withheld:
+        """Note and return the words of each span that is not the speaker's own."""
+        others = [part for part in parts if part.kind != "own"]
+        for part in others:
+            reason = part.reason if part.kind == "material" else part.kind
+            self._withhold(message, part.kind, reason, text[part.start : part.end])
+        return withheld(text, others)
 
     def own(self, message: Message) -> Message:
         """Return the message with only its speaker's own words. Call `reads` with it first."""
@@ -123,14 +149,16 @@ class Reader:
         a role-play, or holds secrets. Return the reason if all of it is withheld, else None.
         """
         if message.is_off_record:
-            self.withheld[message.seq] = (("off_record", text),)
+            self._withhold(message, "off_record", "off_record", text)
             return "off_record"
         if message.role == "assistant" and text.strip() and (self.plays or self.answers_material):
-            self.withheld[message.seq] = (("material", text),)
+            self._withhold(message, "material", "play" if self.plays else "answer", text)
+            if self.plays:
+                self.material.add(message.seq)
             return "material"
         secrets = secret_spans(text)
         if len(secrets) > 1 or any(span.kind == "secret" for span in secrets):
-            self.withheld[message.seq] = withheld(text, secrets)
+            self._withhold_spans(message, text, secrets)
             self.owns[message.seq] = own_text(text, secrets)
         return None
 
@@ -144,18 +172,20 @@ class Reader:
         start = play_ends(text) if self.plays else 0
         if not self.plays and wish_of(text).takes_back:
             start = end_of_a_look_back(text)
-            self.withheld[message.seq] = (("off_record", text[:start]),)
+            self._withhold(message, "off_record", "off_record", text[:start])
         if self.plays:
-            self.withheld[message.seq] = (("material", text[:start]),)
+            self._withhold(message, "material", "play", text[:start])
+            ending = anywhere("play_ends").search(text)
+            # The words that end the play are neither a part of it nor a statement.
+            if is_mostly(text[: ending.start() if ending else start], text):
+                self.material.add(message.seq)
             # `play_ends` returns the end of the text also if the play ends with the last sentence.
-            self.plays = start == len(text) and not anywhere("play_ends").search(text)
+            self.plays = start == len(text) and not ending
         rest = text[start:]
         parts = spans(rest, user=self.user)
         begins = play_begins(rest)
         self.plays |= begins is not None and not anywhere("play_ends").search(rest, begins)
-        others = withheld(rest, parts)
-        if others:
-            self.withheld[message.seq] = (*self.withheld.get(message.seq, ()), *others)
+        others = self._withhold_spans(message, rest, parts)
         self.answers_material = self.plays or any(span.reason in REPEATED for span in parts)
         own = self._read_out(own_text(rest, parts))
         if own != text_of(message.chat):
@@ -170,7 +200,9 @@ class Reader:
         after it. Return the reason if there are no such words, else None.
         """
         end = text_end(text, 0, is_long=True)
-        self.withheld[message.seq] = (("material", text[:end]),)
+        self._withhold(message, "material", "announced", text[:end])
+        if is_mostly(text[:end], text):
+            self.material.add(message.seq)
         self.answers_material = True
         if not any(letter.isalnum() for letter in text[end:]):
             return "material"
@@ -206,4 +238,5 @@ def reader_after(messages: Iterable[Message], *, user: str | None) -> Reader:
         awaits=reader.awaits,
         speaks_again=reader.speaks_again,
         secret_requested=reader.secret_requested,
+        last_of_user=reader.last_of_user,
     )

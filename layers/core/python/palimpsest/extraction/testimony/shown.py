@@ -16,9 +16,19 @@ def is_material(text: str, *, user: str | None) -> bool:
     the share `LEAST_OWN` of it. This share is above half, because a request such as "translate
     this" counts as the user's own words.
     """
-    letters = sum(map(str.isalnum, text))
-    own = sum(map(str.isalnum, own_text(text, spans(text, user=user))))
-    return own < LEAST_OWN * letters
+    return letters_of(own_text(text, spans(text, user=user))) < LEAST_OWN * letters_of(text)
+
+
+def is_mostly(material: str, text: str) -> bool:
+    """Return whether this material leaves its speaker too little of the text, as in
+    `is_material`.
+    """
+    return letters_of(text) - letters_of(material) < LEAST_OWN * letters_of(text)
+
+
+def letters_of(text: str) -> int:
+    """Return the number of letters and digits in a text."""
+    return sum(map(str.isalnum, text))
 
 
 def may_be_a_letter(text: str) -> bool:

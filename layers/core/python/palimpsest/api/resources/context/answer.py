@@ -206,6 +206,7 @@ def _remembered(item: Item) -> ShownMemory:
         "ended": item.ended_at is not None,
         "when": item.when,
         "rests_on_changed": item.rests_on_changed,
+        "material": item.is_material,
         "source": provenance(item.source),
         "agent_id": item.agent,
     }

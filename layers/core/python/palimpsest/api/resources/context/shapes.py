@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NotRequired, get_args
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from palimpsest.api.answers import HasEnded, Provenance, RestsOnChanged, Speaker
+from palimpsest.api.answers import HasEnded, IsMaterial, Provenance, RestsOnChanged, Speaker
 from palimpsest.api.fields import Closed, Json, MaxTokens, Moment
 from palimpsest.api.resources.chat import Given
 from palimpsest.api.resources.jobs import SequenceRange
@@ -152,6 +152,7 @@ class ShownMemory(TypedDict):
         str | None, Field(description="Its time in words, such as `planned for 2026-10-01`")
     ]
     rests_on_changed: RestsOnChanged
+    material: IsMaterial
     source: Provenance
     agent_id: str | None
 

@@ -15,7 +15,7 @@ from pydantic import (
 )
 from typing_extensions import TypedDict
 
-from palimpsest.api.answers import Window
+from palimpsest.api.answers import MATERIAL, Window
 from palimpsest.api.fields import (
     NOT_BLANK,
     Closed,
@@ -211,15 +211,7 @@ class HistoryMessage(TypedDict):
             ),
         ]
     ]
-    material: NotRequired[
-        Annotated[
-            Literal[True],
-            Field(
-                description="True for a user's message that is mostly a pasted, quoted or invented "
-                "text, so it says nothing about the user"
-            ),
-        ]
-    ]
+    material: NotRequired[Annotated[Literal[True], Field(description=MATERIAL)]]
 
 
 class MessagePage(TypedDict):

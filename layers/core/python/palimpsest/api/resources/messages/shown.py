@@ -59,9 +59,12 @@ class ShowMessages:
         )
 
     def _is_material(self, stored: Message) -> bool:
-        """Return whether the beginning of a user's message is material, not the user's own
-        statement. Only the beginning is tested, because long texts take long to read.
+        """Return whether the message is material, not its speaker's own statement: by the other
+        messages of its session, or because the beginning of a user's text shows it. Only the
+        beginning is tested, because long texts take long to read.
         """
+        if stored.is_material:
+            return True
         if stored.role != "user":
             return False
         # not at import, because only histories need these rules

@@ -213,6 +213,7 @@ def message_attributes(message: Message) -> Attributes:
             redacted=message.redacted_at,
             outside=message.is_outside or None,
             hidden=message.hidden or None,
+            material=message.is_material or None,
         ),
     }
 
@@ -256,6 +257,7 @@ def message_of(item: Item) -> Message:
         redacted_at=values.get("redacted"),
         is_outside=values.get("outside", False),
         hidden=tuple((start, end) for start, end in values.get("hidden", ())),
+        is_material=values.get("material", False),
     )
 
 
