@@ -22,6 +22,7 @@ from palimpsest.memory.meaning.reading import (
     shared,
     slot_entries,
     spoken,
+    without_present,
 )
 from palimpsest.text.analyser import words
 
@@ -118,12 +119,15 @@ def _condition() -> re.Pattern[str]:
 def _readings(sentence: str) -> Iterator[str]:
     """Yield the forms of a sentence in which a value may be found. In the first form, a sentence
     about a change states the new value. The second is the last clause about the user, unless a
-    condition comes before it.
+    condition comes before it. The third lacks words such as "now".
     """
     yield restated(sentence)
     joint = _clause().search(sentence)
     if joint is not None and not _condition().search(sentence):
         yield restated(spoken(sentence[joint.end() :]))
+    timeless = without_present(sentence)
+    if timeless != sentence:
+        yield restated(timeless)
 
 
 def _slot(phrase: _Phrase, match: re.Match[str], sentence: str) -> Slot | None:

@@ -1,0 +1,60 @@
+"""A value that is told again in other words takes the place of the old one, in four languages."""
+
+from __future__ import annotations
+
+import pytest
+from palimpsest.memory.meaning.reading import without_present
+
+from tests.unit.memory.test_ends_and_corrections import current, told
+
+OF_THE_PRESENT = [
+    ("I get up at 6 every day.", "I get up at 7 now."),
+    ("Ich mag kein Sushi.", "Ich mag jetzt Sushi."),
+    ("Ich mag kein Sushi.", "Jetzt mag ich Sushi."),
+    ("Je n'aime pas les sushis.", "J'aime les sushis maintenant."),
+    ("Antworte mir auf Englisch.", "Antworte ab jetzt auf Deutsch."),
+    ("Réponds en français.", "Désormais, réponds en espagnol."),
+    ("Respóndeme en inglés.", "A partir de ahora respóndeme en español."),
+]
+AGES = [
+    ("My mom is 60.", "My mom turned 61 today."),
+    ("My dad is 70 years old.", "My dad just turned 71."),
+    ("My cat is 7.", "My cat turned 8 in May."),
+    ("Meine Mutter ist 60.", "Meine Mutter ist heute 61 geworden."),
+    ("Ich bin 29 Jahre alt.", "Ich bin gestern 30 geworden."),
+    ("Ma mère a 60 ans.", "Ma mère a eu 61 ans aujourd'hui."),
+    ("Mi madre tiene 60 años.", "Mi madre cumplió 61 hoy."),
+    ("Tengo 29 años.", "Ayer cumplí 30."),
+]
+OF_OTHERS = [
+    ("Ich mag Kaffee.", "Ich mag jetzt auch Tee."),
+    ("Respóndeme en español.", "A partir de ahora usa tablas."),
+    ("My daughter is 7.", "My daughter turned 8 pages of the book."),
+    ("My mother is 62.", "My aunt turned 63 today."),
+    ("I'm 30.", "My company turned 10 today."),
+]
+
+
+@pytest.mark.parametrize(("before", "now"), [*OF_THE_PRESENT, *AGES])
+def test_the_new_value_is_believed_and_the_old_one_is_not(before: str, now: str) -> None:
+    believed = current(told(before, now))
+    assert len(believed) == 1
+    assert before not in believed
+
+
+@pytest.mark.parametrize(("before", "now"), OF_OTHERS)
+def test_what_is_said_of_something_else_changes_nothing(before: str, now: str) -> None:
+    assert before in current(told(before, now))
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("From now on, answer in German.", "Answer in German."),
+        ("Ich mag jetzt Sushi.", "Ich mag Sushi."),
+        ("I know Tom.", "I know Tom."),
+        ("Now!", "Now!"),
+    ],
+)
+def test_words_of_the_present_are_taken_off(text: str, left: str) -> None:
+    assert without_present(text) == left
