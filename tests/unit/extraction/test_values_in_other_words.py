@@ -26,7 +26,26 @@ AGES = [
     ("Mi madre tiene 60 años.", "Mi madre cumplió 61 hoy."),
     ("Tengo 29 años.", "Ayer cumplí 30."),
 ]
+MAKES = [
+    ("I have a Samsung phone.", "I switched to an iPhone."),
+    ("I have a Samsung phone.", "I have an iPhone now."),
+    ("I have an Android phone.", "I switched to iPhone."),
+    ("My internet provider is Vodafone.", "I changed to O2."),
+    ("My mobile provider is T-Mobile.", "I moved over to Verizon."),
+    ("Mein Handyanbieter ist O2.", "Ich bin zu Vodafone gewechselt."),
+    ("I bank with Barclays.", "I moved my account to Monzo."),
+    ("J'utilise Windows.", "Je suis passé à Linux."),
+    ("Uso Windows.", "Me he pasado a Linux."),
+    ("I have a MacBook.", "I switched to a ThinkPad."),
+    ("I drive a Ford.", "I have a new car, a Kia."),
+]
 OF_OTHERS = [
+    ("I have a Samsung TV.", "I have an iPhone now."),
+    ("I have a Samsung phone.", "I switched to Linux."),
+    ("I have a Samsung phone.", "I also have an iPhone now."),
+    ("My sister has a Samsung phone.", "I switched to an iPhone."),
+    ("I live in Leeds.", "I moved to Vodafone."),
+    ("My bank is Chase.", "I switched to decaf."),
     ("Ich mag Kaffee.", "Ich mag jetzt auch Tee."),
     ("Respóndeme en español.", "A partir de ahora usa tablas."),
     ("My daughter is 7.", "My daughter turned 8 pages of the book."),
@@ -35,7 +54,7 @@ OF_OTHERS = [
 ]
 
 
-@pytest.mark.parametrize(("before", "now"), [*OF_THE_PRESENT, *AGES])
+@pytest.mark.parametrize(("before", "now"), [*OF_THE_PRESENT, *AGES, *MAKES])
 def test_the_new_value_is_believed_and_the_old_one_is_not(before: str, now: str) -> None:
     believed = current(told(before, now))
     assert len(believed) == 1

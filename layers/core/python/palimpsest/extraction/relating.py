@@ -16,6 +16,7 @@ from palimpsest.memory.meaning.reading import fields_of, is_meant_by, naming
 from palimpsest.memory.meaning.relation import Likely, learned
 from palimpsest.memory.meaning.signs import Said
 from palimpsest.memory.meaning.slots import is_of_one_slot
+from palimpsest.memory.meaning.transitions import switched_to
 from palimpsest.memory.names import INTRODUCED
 from palimpsest.memory.record import Record
 from palimpsest.memory.statements import Statement
@@ -53,7 +54,8 @@ def related(
     statement `states` nothing by itself, or if it gives a new day or number, because rules read
     these.
     """
-    may_change = learned().may_change(new.content)
+    # Rules say what a thing of a known make takes the place of.
+    may_change = learned().may_change(new.content) and switched_to(new.content) is None
     if new.type not in READ or not (may_change or may_repeat) or _has_its_topic(new, known):
         return None
     marks = learned().thresholds

@@ -32,8 +32,9 @@ from palimpsest.memory.meaning.frames import changes_a_value, dates_a_thing
 from palimpsest.memory.meaning.people import first_name, may_be_about_a_person
 from palimpsest.memory.meaning.reading import restated, without_present
 from palimpsest.memory.meaning.relation import learned
-from palimpsest.memory.meaning.slots import Slot, slot_of
+from palimpsest.memory.meaning.slots import RESIDENCE, Slot, slot_of
 from palimpsest.memory.meaning.standing import is_order, leans, refers
+from palimpsest.memory.meaning.transitions import switched_to
 from palimpsest.memory.record import Method
 from palimpsest.offline.asking import is_only_polite, only_asks, without_asking
 from palimpsest.offline.clauses import (
@@ -374,6 +375,8 @@ def _statement(text: str, day: date, *, quote: str) -> Stated | None:
     if is_in_jest(text) or is_asked or is_part:
         return None
     slot = slot_of(text)
+    if kind is not None and kind.name == RESIDENCE and slot is None and switched_to(text):
+        kind = None  # "I moved to Vodafone" names no place
     if kind is None or matched is None or _is_of_a_relative(kind, slot, text):
         finding = _of_no_kind(text, day, quote=quote, is_known=slot is not None)
         if finding is None or slot is None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from palimpsest.extraction.chunk import Chunk
 from palimpsest.extraction.finding import Finding
-from palimpsest.extraction.reconciling.changing import changes
+from palimpsest.extraction.reconciling.changing import changes, takes_a_place
 from palimpsest.extraction.reconciling.correcting import corrects, puts_right
 from palimpsest.extraction.reconciling.ending import ends
 from palimpsest.extraction.reconciling.known import Known, KnownStatements
@@ -52,6 +52,7 @@ def reconciled(
             continue
         if (
             is_of_a_person(finding, statement, rank, state)
+            or takes_a_place(finding, statement, rank, state)
             or changes(finding, statement, rank, state)
             or puts_right(finding, statement, rank, chunk, state)
         ):

@@ -98,6 +98,7 @@ def _groups() -> tuple[Triggers, Mapping[str, tuple[int, int]]]:
         "ends": [triggers(entry) for entry in entries(PACKAGE, "ends")],
         "corrections": [triggers(entry) for entry in entries(PACKAGE, "corrections")],
         "transitions": [triggers(entry) for entry in entries(PACKAGE, "transitions")],
+        "switches": [triggers(entry) for entry in entries(PACKAGE, "switches")],
         "signals": [_listed_first("signals")],
         "leaning": [leaning_words["words"] for leaning_words in leaning],
     }
