@@ -39,7 +39,24 @@ MAKES = [
     ("I have a MacBook.", "I switched to a ThinkPad."),
     ("I drive a Ford.", "I have a new car, a Kia."),
 ]
+ANSWERS = [
+    ("I prefer short answers.", "I prefer long answers."),
+    ("Keep your answers short.", "Please give me long answers from now on."),
+    ("I prefer formal answers.", "Keep your replies casual please."),
+    ("Halte deine Antworten kurz.", "Ich möchte ab jetzt ausführliche Antworten."),
+    ("Je préfère les réponses courtes.", "Je préfère les réponses longues."),
+    ("Prefiero respuestas cortas.", "Prefiero respuestas largas."),
+    ("Antworte mir auf Englisch.", "Ab jetzt bitte auf Deutsch antworten."),
+]
+DEPARTMENTS = [
+    ("Ich arbeite in der Marketing-Abteilung.", "Ich bin jetzt im Vertriebsteam."),
+    ("Je travaille au service marketing.", "Je suis maintenant dans l'équipe commerciale."),
+]
 OF_OTHERS = [
+    ("I prefer short answers.", "I prefer formal answers."),
+    ("Keep your answers short.", "Give me a long answer this time."),
+    ("Keep your answers short.", "Give me detailed explanations of these three words."),
+    ("Ich arbeite in der Marketing-Abteilung.", "Ich bin jetzt in der Laufgruppe."),
     ("I have a Samsung TV.", "I have an iPhone now."),
     ("I have a Samsung phone.", "I switched to Linux."),
     ("I have a Samsung phone.", "I also have an iPhone now."),
@@ -54,7 +71,9 @@ OF_OTHERS = [
 ]
 
 
-@pytest.mark.parametrize(("before", "now"), [*OF_THE_PRESENT, *AGES, *MAKES])
+@pytest.mark.parametrize(
+    ("before", "now"), [*OF_THE_PRESENT, *AGES, *MAKES, *ANSWERS, *DEPARTMENTS]
+)
 def test_the_new_value_is_believed_and_the_old_one_is_not(before: str, now: str) -> None:
     believed = current(told(before, now))
     assert len(believed) == 1

@@ -35,7 +35,7 @@ from palimpsest.memory.meaning.relation import learned
 from palimpsest.memory.meaning.slots import RESIDENCE, Slot, slot_of
 from palimpsest.memory.meaning.standing import is_order, leans, refers
 from palimpsest.memory.meaning.transitions import switched_to
-from palimpsest.memory.record import Method
+from palimpsest.memory.record import Method, SaidType
 from palimpsest.offline.asking import is_only_polite, only_asks, without_asking
 from palimpsest.offline.clauses import (
     as_oneself,
@@ -86,6 +86,8 @@ MAY_LEAN = frozenset({"preference", "favorite", "task"})
 second one".
 """
 AGE = "age"
+OF_ANSWERS = frozenset({"answer_length", "answer_tone", "answer_level"})
+"""The topics of how the assistant should answer. A request and a preference have the same one."""
 LEAST_QUOTE = 2  # letters or digits of a sentence that is quoted from a longer message
 FEWEST_WORDS, MOST_WORDS = 3, 25  # of a sentence that may change something
 FEW_WORDS = 4  # of a sentence that only names what the next one is about
@@ -377,6 +379,12 @@ def _statement(text: str, day: date, *, quote: str) -> Stated | None:
     slot = slot_of(text)
     if kind is not None and kind.name == RESIDENCE and slot is None and switched_to(text):
         kind = None  # "I moved to Vodafone" names no place
+    if slot is not None and slot.topic in OF_ANSWERS:
+        is_rule = kind is None or kind.type == "instruction"
+        type_: SaidType = "instruction" if is_rule else "fact"
+        return partial(
+            _finding(text, quote), type=type_, topic=slot.topic, importance=OF_WHO_ONE_IS
+        )
     if kind is None or matched is None or _is_of_a_relative(kind, slot, text):
         finding = _of_no_kind(text, day, quote=quote, is_known=slot is not None)
         if finding is None or slot is None:
