@@ -40,8 +40,8 @@ _CAPITALS = re.compile(r"(?<!\\)[A-ZÀ-Þ]")
 _DIGIT = re.compile(r"\d")
 _FIRST = re.compile(r"[^\W_]+")
 _ANYTHING, _VARIES = re.compile(r"\.\{[\d,]*\}"), re.compile(r"[()|\[\]?*+]")
-_PAIRS = (frozenset({"", "n"}), frozenset({"", "d"}), frozenset({"y", "ied"}))
-"""Endings of two forms of one word: "live" and "lived", "study" and "studied"."""
+_PAIRS = (frozenset({"", "n"}), frozenset({"", "r"}), frozenset({"", "d"}), frozenset({"y", "ied"}))
+"""Endings of two forms of one word: "live" and "lived", "manage" and "manager"."""
 _INFLECTIONS = frozenset(
     {
         "",
@@ -98,6 +98,7 @@ def _groups() -> tuple[Triggers, Mapping[str, tuple[int, int]]]:
         "ends": [triggers(entry) for entry in entries(PACKAGE, "ends")],
         "corrections": [triggers(entry) for entry in entries(PACKAGE, "corrections")],
         "transitions": [triggers(entry) for entry in entries(PACKAGE, "transitions")],
+        "finds": [triggers(entry) for entry in entries(PACKAGE, "finds")],
         "switches": [triggers(entry) for entry in entries(PACKAGE, "switches")],
         "signals": [_listed_first("signals")],
         "leaning": [leaning_words["words"] for leaning_words in leaning],

@@ -127,10 +127,11 @@ def is_of_another_make(content: str, by: Make) -> bool:
     make, and says of it nothing else.
     """
     make = make_of(content, by.kind)
-    if make is None or not make.names.isdisjoint(by.names) or not by.rest <= make.rest:
+    if make is None or not make.names.isdisjoint(by.names):
         return False
     is_denied = bool(denials_of(content)) or is_unreal(spoken(content))
-    has_more = any(not any_of("having").fullmatch(word) for word in make.rest - by.rest)
+    others = make.rest ^ by.rest
+    has_more = any(not any_of("having").fullmatch(word) for word in others)
     return not (is_denied or has_more or tense_of(content) == "past")
 
 
