@@ -96,3 +96,22 @@ def test_what_is_said_of_something_else_changes_nothing(before: str, now: str) -
 )
 def test_words_of_the_present_are_taken_off(text: str, left: str) -> None:
     assert without_present(text) == left
+
+
+@pytest.mark.parametrize(
+    ("said", "meant", "right"),
+    [
+        ("I play bass.", "Sorry, I meant drums.", "I play drums."),
+        ("I play the bass.", "I meant the drums.", "I play the drums."),
+        ("I live in Kent.", "That should be Essex.", "I live in Essex."),
+        ("Je joue de la basse.", "Je voulais dire de la batterie.", "Je joue de la batterie."),
+        ("Toco el bajo.", "Quería decir la batería.", "Toco la batería."),
+    ],
+)
+def test_a_bare_value_corrects_the_only_value_before(said: str, meant: str, right: str) -> None:
+    assert current(told(said, meant)) == {right}
+
+
+@pytest.mark.parametrize("meant", ["I meant well.", "That should be fun.", "I meant to ask you."])
+def test_words_that_are_no_value_correct_nothing(meant: str) -> None:
+    assert "I walk dogs." in current(told("I walk dogs.", meant))

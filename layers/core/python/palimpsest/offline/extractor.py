@@ -377,14 +377,8 @@ def _statement(text: str, day: date, *, quote: str) -> Stated | None:
     if is_in_jest(text) or is_asked or is_part:
         return None
     slot = slot_of(text)
-    if kind is not None and kind.name == RESIDENCE and slot is None and switched_to(text):
-        kind = None  # "I moved to Vodafone" names no place
     if slot is not None and slot.topic in OF_ANSWERS:
-        is_rule = kind is None or kind.type == "instruction"
-        type_: SaidType = "instruction" if is_rule else "fact"
-        return partial(
-            _finding(text, quote), type=type_, topic=slot.topic, importance=OF_WHO_ONE_IS
-        )
+        return _of_answers(text, kind, slot, quote=quote)
     if kind is None or matched is None or _is_of_a_relative(kind, slot, text):
         finding = _of_no_kind(text, day, quote=quote, is_known=slot is not None)
         if finding is None or slot is None:
@@ -405,12 +399,21 @@ def _statement(text: str, day: date, *, quote: str) -> Stated | None:
     return partial(finding, relations=tuple(_relations(kind, matched)))
 
 
+def _of_answers(text: str, kind: StatementKind | None, slot: Slot, *, quote: str) -> Stated:
+    """Return the statement about how the assistant should answer."""
+    is_rule = kind is None or kind.type == "instruction"
+    type_: SaidType = "instruction" if is_rule else "fact"
+    return partial(_finding(text, quote), type=type_, topic=slot.topic, importance=OF_WHO_ONE_IS)
+
+
 def _kind_of(text: str) -> tuple[StatementKind | None, re.Match[str] | None]:
     """Return the kind of a text and the match of its phrase. Words such as "now" are no part of
     what it names, unless only they make it a rule: "from now on use kilometres".
     """
     timeless = without_present(text)
     kind, matched = kind_of(text)
+    if kind is not None and kind.name == RESIDENCE and slot_of(text) is None and switched_to(text):
+        return None, None  # "I moved to Vodafone" names no place
     if timeless == text:
         return kind, matched
     other, other_match = kind_of(timeless)
