@@ -96,7 +96,7 @@ def test_a_correction_may_begin_a_message_that_says_more() -> None:
         ("I switched my bank to Monzo", "bank"),
         ("I've got a new doctor now, Dr. Wong", "doctor"),
         ("my dad moved to Truro", "residence_of_dad"),
-        ("my son turned 7", "measure_son"),
+        ("my son turned 7", "age_of_son"),
         ("Inzwischen bin ich Erzieherin", "occupation"),
         ("tengo novia nueva, se llama Inés", "partner"),
         ("My daughter's new teacher is Ms Quill", "held_by_daughter_s_teacher"),

@@ -16,7 +16,8 @@ from palimpsest.memory.meaning.people import is_of_another
 from palimpsest.memory.meaning.reading import fields_of, is_meant_by, naming
 from palimpsest.memory.meaning.relation import Likely, learned
 from palimpsest.memory.meaning.signs import Said
-from palimpsest.memory.meaning.slots import is_of_one_slot
+from palimpsest.memory.meaning.slots import RESIDENCE, is_of_one_slot
+from palimpsest.memory.meaning.transitions import switched_to
 from palimpsest.memory.names import INTRODUCED
 from palimpsest.memory.record import Record
 from palimpsest.memory.statements import Statement
@@ -58,13 +59,15 @@ def related(
     if new.type not in READ or not (may_change or may_repeat) or _has_its_topic(new, known):
         return None
     marks = learned().thresholds
+    is_of_a_make = switched_to(new.content) is not None
     concerns = list[tuple[float, Related]]()
     for place in compared(new, known):
         likely = learned().likely(said_in(new), said_in(known[place]))
         is_plain = states and not differ_in_value(new.content, known[place].content)
         least = marks.changes if is_plain else marks.clearly
         changed = _changed(likely, new.content)
-        if may_change and changed >= least and _is_linked(new, known[place]):
+        is_apart = is_of_a_make and known[place].topic_key == RESIDENCE  # "I moved to Vodafone"
+        if may_change and changed >= least and not is_apart and _is_linked(new, known[place]):
             concerns.append((changed, Related(_kind(likely), place)))
         if may_repeat and likely.repeats >= marks.repeats and _may_be_one(new, known[place]):
             concerns.append((likely.repeats, Related("repeats", place)))

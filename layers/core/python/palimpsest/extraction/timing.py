@@ -91,8 +91,14 @@ def _occurring(finding: Finding, moment: Moment, *, at: date) -> Timing:
         )
     if changes_on_a_day(finding.topic) and moment.first > at:
         return replace(timing, finding=replace(finding, type="event", topic=None, relations=()))
-    is_over = tense == "past" and moment.first <= at and finding.topic not in NO_EVENTS
+    is_lasting = finding.topic in NO_EVENTS or is_age(finding.topic)
+    is_over = tense == "past" and moment.first <= at and not is_lasting
     return timing if is_over else Timing(finding)
+
+
+def is_age(topic: str) -> bool:
+    """Return whether a topic is the age of the user or of somebody else."""
+    return topic.split("_", 1)[0] == "age"
 
 
 def changes_on_a_day(topic: str) -> bool:

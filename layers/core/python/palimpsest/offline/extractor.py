@@ -16,6 +16,7 @@ from palimpsest.extraction.chunk import Chunk
 from palimpsest.extraction.finding import Finding
 from palimpsest.extraction.ports import NOTHING_STATED, Extraction
 from palimpsest.extraction.testimony.speakers import is_report
+from palimpsest.extraction.timing import is_age
 from palimpsest.graph.things import USER_TYPE, Relation
 from palimpsest.memory.burials import Stated as Statement
 from palimpsest.memory.meaning.admitted import only_admits, without_announcement
@@ -29,11 +30,12 @@ from palimpsest.memory.meaning.corrections import (
 from palimpsest.memory.meaning.ends import End, ends_of, may_end
 from palimpsest.memory.meaning.frames import changes_a_value, dates_a_thing
 from palimpsest.memory.meaning.people import first_name, may_be_about_a_person
-from palimpsest.memory.meaning.reading import without_grounds
+from palimpsest.memory.meaning.reading import restated, without_grounds, without_present
 from palimpsest.memory.meaning.relation import learned
-from palimpsest.memory.meaning.slots import Slot, slot_of
+from palimpsest.memory.meaning.slots import RESIDENCE, Slot, slot_of
 from palimpsest.memory.meaning.standing import is_order, leans, refers
-from palimpsest.memory.record import Method
+from palimpsest.memory.meaning.transitions import switched_to
+from palimpsest.memory.record import Method, SaidType
 from palimpsest.offline.asking import is_only_polite, only_asks, without_asking
 from palimpsest.offline.clauses import (
     as_oneself,
@@ -53,7 +55,12 @@ from palimpsest.offline.clauses import (
 )
 from palimpsest.offline.implied import implies_the_user
 from palimpsest.offline.people import people_named, person_named_first, subject_of, with_names
-from palimpsest.offline.phrases import StatementKind, kind_of, words_that_name_nothing
+from palimpsest.offline.phrases import (
+    STATEMENT_KINDS,
+    StatementKind,
+    kind_of,
+    words_that_name_nothing,
+)
 from palimpsest.text import salience
 from palimpsest.text.dates import relative_dates
 from palimpsest.text.sentences import (
@@ -78,6 +85,9 @@ MAY_LEAN = frozenset({"preference", "favorite", "task"})
 """The kinds of statements that may be unclear without their conversation, as in "I prefer the
 second one".
 """
+AGE = "age"
+OF_ANSWERS = frozenset({"answer_length", "answer_tone", "answer_level"})
+"""The topics of how the assistant should answer. A request and a preference have the same one."""
 LEAST_QUOTE = 2  # letters or digits of a sentence that is quoted from a longer message
 FEWEST_WORDS, MOST_WORDS = 3, 25  # of a sentence that may change something
 FEW_WORDS = 4  # of a sentence that only names what the next one is about
@@ -348,7 +358,9 @@ def _each(text: str) -> Sequence[str]:
     kind, match = kind_of(text)
     if kind is None or match is None or "what" not in match.groupdict():
         return [text]
-    if kind.topic == "age" and match["what"] and salience.is_own(text[: match.start("what")]):
+    before = text[: match.start("what")]
+    # "Mein Opa ist 79" names no name before the age, and is one statement.
+    if kind.topic == AGE and match["what"] and " " in before.strip() and salience.is_own(before):
         return [text[: match.end("what")], text[match.start("what") :]]
     return (
         objects(text, start=match.start("what"))
@@ -361,14 +373,15 @@ def _statement(text: str, day: date, *, quote: str) -> Stated | None:
     """Return the statement that the text makes. Return None for questions, requests, small talk,
     jokes, and texts that are not worth remembering.
     """
-    plain = without_grounds(text)
-    kind, matched = kind_of(plain)
+    kind, matched = _kind_of(without_grounds(text))
     is_asked = is_question(text) and not (kind and kind.type == "task")
     is_part = (kind is None or kind.name in MAY_LEAN) and leans(text)
     is_part |= kind is not None and kind.type == "instruction" and refers(text)
     if is_in_jest(text) or is_asked or is_part:
         return None
     slot = slot_of(text)
+    if slot is not None and slot.topic in OF_ANSWERS:
+        return _of_answers(text, kind, slot, quote=quote)
     if kind is None or matched is None or _is_of_a_relative(kind, slot, text):
         finding = _of_no_kind(text, day, quote=quote, is_known=slot is not None)
         if finding is None or slot is None:
@@ -378,7 +391,7 @@ def _statement(text: str, day: date, *, quote: str) -> Stated | None:
     is_of_slot = kind.type == "fact" and kind.name in OF_A_SLOT
     if slot is None and is_of_slot and ends_of(text):
         return partial(_finding(text, quote), type="fact", importance=OF_ONESELF)
-    if slot is not None and is_of_slot:
+    if slot is not None and (is_of_slot or (kind.topic == AGE and is_age(slot.topic))):
         topic = slot.topic
     if topic is None and kind.topic is not None:
         return None
@@ -386,14 +399,44 @@ def _statement(text: str, day: date, *, quote: str) -> Stated | None:
     finding = partial(
         _finding(text, quote), **about, type=kind.type, importance=kind.importance, topic=topic
     )
-    return partial(finding, relations=tuple(_relations(kind, matched, plain)))
+    return partial(finding, relations=tuple(_relations(kind, matched)))
+
+
+def _of_answers(text: str, kind: StatementKind | None, slot: Slot, *, quote: str) -> Stated:
+    """Return the statement about how the assistant should answer."""
+    is_rule = kind is None or kind.type == "instruction"
+    type_: SaidType = "instruction" if is_rule else "fact"
+    return partial(_finding(text, quote), type=type_, topic=slot.topic, importance=OF_WHO_ONE_IS)
+
+
+def _kind_of(text: str) -> tuple[StatementKind | None, re.Match[str] | None]:
+    """Return the kind of a text and the match of its phrase. Words such as "now" are no part of
+    what it names, unless only they make it a rule: "from now on use kilometres".
+    """
+    timeless = without_present(text)
+    kind, matched = kind_of(text)
+    if kind is not None and kind.name == RESIDENCE and slot_of(text) is None and switched_to(text):
+        return None, None  # "I moved to Vodafone" names no place
+    if timeless == text:
+        return kind, matched
+    other, other_match = kind_of(timeless)
+    if other is None:
+        other, other_match = kind_of(restated(text))
+    if other is None or (kind is not None and _rank(kind) < _rank(other)):
+        return kind, matched
+    return other, other_match
+
+
+def _rank(kind: StatementKind) -> int:
+    return STATEMENT_KINDS.index(kind)
 
 
 def _about(kind: StatementKind, matched: re.Match[str], topic: str | None) -> dict[str, str]:
     """Return the subject of a statement about another person, by the name of its field."""
     who = matched.groupdict().get("who")
-    if not who and kind.topic == "age" and topic != "age":
-        who = matched["what"]  # an age that is not the user's own is that of the person named here
+    if not who and kind.topic == AGE and topic != AGE:
+        # An age that is not the user's own is that of the person named here.
+        who = matched.groupdict().get("what")
     return {"subject": who.casefold()} if who else {}
 
 
@@ -437,12 +480,12 @@ def _of_no_kind(text: str, day: date, *, quote: str, is_known: bool) -> Stated |
     return partial(_finding(text, quote), type=type_, importance=importance)
 
 
-def _relations(kind: StatementKind, matched: re.Match[str], text: str) -> Iterator[Relation]:
+def _relations(kind: StatementKind, matched: re.Match[str]) -> Iterator[Relation]:
     """Yield the relation to the place where the user lives or works, if the text names it."""
     if kind.topic not in RELATIONS or not matched[0].split():
         return
     last = matched[0].split()[-1]
-    match = _NAMED.match(text, matched.end() - (0 if last.islower() else len(last)))
+    match = _NAMED.match(matched.string, matched.end() - (0 if last.islower() else len(last)))
     if match:
         relation, of = RELATIONS[kind.topic]
         yield Relation("user", USER_TYPE, relation, match[1].rstrip(".'-&"), of, single=True)

@@ -11,18 +11,26 @@ from palimpsest.extraction.reconciling.known import (
     KnownStatements,
     are_of_one_speaker,
     draft_of,
+    end_own,
+    end_stored,
+    next_version,
     order_of,
+    speaker_of,
 )
 from palimpsest.extraction.reconciling.versions import version_of, with_times
 from palimpsest.extraction.testimony.speakers import USER
 from palimpsest.memory.meaning.frames import contrasted, contrasts_of, may_move, move_of, moved
+from palimpsest.memory.meaning.makes import Make
 from palimpsest.memory.meaning.occasions import are_of_other_occasions
 from palimpsest.memory.meaning.people import is_of_another
 from palimpsest.memory.meaning.reading import naming
+from palimpsest.memory.meaning.slots import RESIDENCE
 from palimpsest.memory.meaning.transitions import (
     Transition,
     carried_over,
+    is_of_another_make,
     is_value_of,
+    switched_to,
     transitions_of,
 )
 from palimpsest.memory.names import unlabelled
@@ -52,6 +60,51 @@ def changes(finding: Finding, statement: Statement, rank: int, state: KnownState
             state.statements.append((replace(finding, content=content), right, rank))
             return True
     return False
+
+
+def takes_a_place(
+    finding: Finding, statement: Statement, rank: int, state: KnownStatements
+) -> bool:
+    """Return whether the statement says that the user has a thing of another make now than the one
+    that is known. If so, the statement takes the place of the known one.
+    """
+    is_own = statement.type in ("fact", "event") and (statement.subject or USER) == USER
+    is_own &= speaker_of(statement) == USER
+    by = switched_to(statement.content) if is_own else None
+    if by is None:
+        return False
+    order = order_of(statement, rank)
+    own = [
+        place
+        for place, (_, other, _) in enumerate(state.statements)
+        if _is_of_another_make(draft_of(other), by)
+        and not are_of_other_occasions(statement.content, other.content)
+    ]
+    stored = [
+        record
+        for record in state.records
+        if record.order < order
+        and _is_of_another_make(record, by)
+        and not are_of_other_occasions(statement.content, record.content)
+    ]
+    if len(own) + len(stored) != 1:
+        return False
+    for place in own:
+        end_own(place, order, state)
+    new = replace(statement, type="fact", occurs_at=None)
+    new = replace(new, topic=None) if new.topic == RESIDENCE else new
+    for record in stored:
+        if new.topic_key is None:
+            new = next_version(new, record)
+        elif new.topic_key != record.topic_key:
+            end_stored(record, order, state)
+    state.statements.append((replace(finding, depends=False), new, rank))
+    return True
+
+
+def _is_of_another_make(record: Record, by: Make) -> bool:
+    is_own = (record.subject or USER) == USER and record.speaker in (None, USER)
+    return is_own and record.type in ("fact", "event") and is_of_another_make(record.content, by)
 
 
 Change = Callable[[Record], str | None]

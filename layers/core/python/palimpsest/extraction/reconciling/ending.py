@@ -22,6 +22,7 @@ from palimpsest.extraction.testimony.speakers import USER
 from palimpsest.memory.ended_on import label_of
 from palimpsest.memory.meaning.ends import End, ends_of, is_ended, is_of_one_occurrence
 from palimpsest.memory.meaning.one_of_several import without_one
+from palimpsest.memory.meaning.searches import found_in, is_search_for
 from palimpsest.memory.names import unlabelled
 from palimpsest.memory.record import Order, Record
 from palimpsest.memory.statements import Statement
@@ -61,6 +62,27 @@ def ends(finding: Finding, statement: Statement, rank: int, state: KnownStatemen
             version = version_of(statement, record, left)
             state.statements.append((replace(finding, content=left), version, rank))
     return bool(own or stored)
+
+
+def finds(statement: Statement, rank: int, state: KnownStatements) -> None:
+    """End the known searches for what the statement says to be found."""
+    is_own = statement.type in ("fact", "event") and (statement.subject or USER) == USER
+    found = found_in(statement.content) if is_own else ()
+    if not found:
+        return
+    order = order_of(statement, rank)
+    for place, (_, other, _) in enumerate(state.statements):
+        if is_own_search(draft_of(other), found):
+            end_own(place, order, state)
+    for record in state.records:
+        if record.order < order and is_own_search(record, found):
+            end_stored(record, order, state)
+
+
+def is_own_search(record: Record, found: Sequence[str]) -> bool:
+    """Return whether a record says that the user is looking for what is found."""
+    is_of_user = (record.subject or USER) == USER and record.type != "instruction"
+    return is_of_user and is_search_for(record.content, found)
 
 
 def _left_of(record: Record, ended: Sequence[End]) -> str | None:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 
 from palimpsest.extraction.chunk import Chunk
 from palimpsest.extraction.finding import Finding
-from palimpsest.extraction.reconciling.changing import changes
+from palimpsest.extraction.reconciling.changing import changes, takes_a_place
 from palimpsest.extraction.reconciling.correcting import corrects, puts_right
-from palimpsest.extraction.reconciling.ending import ends
+from palimpsest.extraction.reconciling.ending import ends, finds
 from palimpsest.extraction.reconciling.known import Known, KnownStatements
 from palimpsest.extraction.reconciling.people import is_of_a_person
 from palimpsest.extraction.reconciling.weighing import related_by_weights
@@ -52,10 +52,12 @@ def reconciled(
             continue
         if (
             is_of_a_person(finding, statement, rank, state)
+            or takes_a_place(finding, statement, rank, state)
             or changes(finding, statement, rank, state)
             or puts_right(finding, statement, rank, chunk, state)
         ):
             continue
+        finds(statement, rank, state)
         is_end = ends(finding, statement, rank, state)
         stored = statement if is_end else related_by_weights(finding, statement, rank, state)
         if finding.depends and stored is not None:

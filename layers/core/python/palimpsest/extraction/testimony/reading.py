@@ -238,5 +238,5 @@ def reader_after(messages: Iterable[Message], *, user: str | None) -> Reader:
         awaits=reader.awaits,
         speaks_again=reader.speaks_again,
         secret_requested=reader.secret_requested,
-        last_of_user=reader.last_of_user,
+        last_by=reader.last_by,
     )

@@ -201,7 +201,9 @@ def _spelled(text: str) -> Correction | None:
 
 @cache
 def _strong() -> re.Pattern[str]:
-    return compiled(r"^(?:(?:{openers})\b[,!. ]*)*(?:{strong_signals})(?!\w)")
+    return compiled(
+        r"^(?:(?:{openers}|{signals})\b[,!.\s\u2013\u2014-]*)*?(?:{strong_signals})(?!\w)"
+    )
 
 
 @cache
@@ -297,9 +299,18 @@ def _correction(match: re.Match[str]) -> Correction | None:
     old = _last_signals().sub("", named_old).strip(_ENDS) or named_old or None
     if not _is_value(new) or (old is not None and is_signal(old)):
         return None
+    if old is not None and _pronoun().fullmatch(old):  # "that should be Essex"
+        if form_of(new) not in ("name", "number"):  # "that should be fun"
+            return None
+        old = None
     if old is not None and _is_dated(old) and not _is_dated(after(_weak(), new)):
         return None
     return Correction(new, old)
+
+
+@cache
+def _pronoun() -> re.Pattern[str]:
+    return compiled("{pronouns}")
 
 
 def _is_value(text: str) -> bool:
@@ -338,9 +349,18 @@ def corrected(content: str, by: Correction) -> str | None:
     if by.old:
         return _contrasted(content, by.new.strip(_ENDS), by.old)
     place = _likely_place(content, new, by) if is_short(content) else None
-    return None if place is None else _put(content, place, new)
+    if place is None:
+        return None
+    start, article = place[0], by.new.strip(_ENDS).removesuffix(new)
+    before = _ARTICLE.search(content[:start])
+    if before is not None and _ARTICLE.fullmatch(article):  # "el bajo", "la batería"
+        return _put(content, (before.start(), place[1]), article + new)
+    return _put(content, place, new)
 
 
+_ARTICLE = re.compile(
+    r"(?<!\w)(?:el|la|los|las|una?|le|les|une|der|die|das|den|eine?n?) $", re.IGNORECASE
+)
 _PREPOSITION = re.compile(
     r"(?P<glue>to|with|from|gegen|mit|bei|contre|aux?|à la|à l['’]|con|al|a la|a los|a las) ?"
     r"(?P<word>(?<=[ '’])[^\W\d_A-ZÀ-Þ][\w'-]*)"
@@ -413,6 +433,7 @@ def _likely_place(content: str, new: str, by: Correction) -> tuple[int, int] | N
                 _value(content, new),
                 _names(tokens, new),
                 _tail(content, new) if by.is_meant else None,
+                _only_value(content, new) if by.is_meant else None,
             )
             if place is not None
         ),
@@ -529,6 +550,26 @@ def _tail(content: str, new: str) -> tuple[int, int] | None:
         return None
     if number_or_day().match(tail) and not number_or_day().match(new):
         return None  # thanks after a number are not a new number
+    return match.end("tail") - len(tail), match.end("tail")
+
+
+_OBJECT = re.compile(
+    r"^(?:(?:(?:i|we|ich|wir|je|on|nous) (?:am |have |do |also |bin |habe |suis )?|j['\u2019])\w+ "
+    r"|\w+o (?=(?:el|la|los|las|una?) ))(?P<tail>[^,;]+?)[.!]*$",
+    re.IGNORECASE,
+)
+
+
+def _only_value(content: str, new: str) -> tuple[int, int] | None:
+    """Return the words after the verb of a short statement about the user, if they are as many as
+    those of the new value and have its form: "bass" in "I play bass".
+    """
+    match = _OBJECT.match(content)
+    if match is None or content.count(" ") >= MOST_TAILED or _names_nothing(new):
+        return None
+    tail = after(_glue(), match["tail"])
+    if len(tail.split()) != len(new.split()) or form_of(tail) != form_of(new):
+        return None
     return match.end("tail") - len(tail), match.end("tail")
 
 

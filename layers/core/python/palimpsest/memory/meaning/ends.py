@@ -69,6 +69,7 @@ STATES: Final = frozenset(
     {"pregnancy", "absence", "single", "search", "jobless", "parents", "fiance", "alone"}
 )
 """States of a person that end when another state begins, such as being single."""
+WEDDING: Final = "wedding"
 STATE: Final = "state"
 """The kind of an end of a state."""
 LIFTED: Final = "lifted"
@@ -471,6 +472,8 @@ def _visit() -> re.Pattern[str]:
 def _is_about(end: End, topic: str, record: Record) -> bool:
     if end.about is None:
         return False
+    if end.about == WEDDING:  # only one that is still to come
+        return record.occurs_at is not None and is_own(record) and _has("marrying", record.content)
     if topic in TOPICS.get(end.about, ()):
         return (record.subject or "") in USER or end.about == "partner"
     if end.about not in OF_A_CLASS or record.type == "instruction" or not is_own(record):

@@ -20,7 +20,7 @@ from palimpsest.text.word_files import entries, filled, filled_words, word_files
 PACKAGE: Final = "palimpsest.memory.meaning"
 MOST = 300  # most characters of a sentence that is read
 LEAST_SHARED = 3  # letters that two forms of a word must share
-_ENDS = " \t\n.!…,;:-–—*\"'”“„"
+_ENDS = " \t\n.!¡¿…,;:-–—*\"'”“„"
 _PUNCTUATION = re.compile(
     r"(?<!\bDr)(?<!\bMr)(?<!\bSt)(?<!\bMrs)[,;:.!?–—]\s+|\s+[-–—]\s+|\s+[:;]-?[()/DP]+\s+"
 )
@@ -44,8 +44,8 @@ _CAPITALS = re.compile(r"(?<!\\)[A-ZÀ-Þ]")
 _DIGIT = re.compile(r"\d")
 _FIRST = re.compile(r"[^\W_]+")
 _ANYTHING, _VARIES = re.compile(r"\.\{[\d,]*\}"), re.compile(r"[()|\[\]?*+]")
-_PAIRS = (frozenset({"", "n"}), frozenset({"", "d"}), frozenset({"y", "ied"}))
-"""Endings of two forms of one word: "live" and "lived", "study" and "studied"."""
+_PAIRS = (frozenset({"", "n"}), frozenset({"", "r"}), frozenset({"", "d"}), frozenset({"y", "ied"}))
+"""Endings of two forms of one word: "live" and "lived", "manage" and "manager"."""
 _INFLECTIONS = frozenset(
     {
         "",
@@ -103,6 +103,8 @@ def _groups() -> tuple[Triggers, Mapping[str, tuple[int, int]]]:
         "ends": [triggers(entry) for entry in entries(PACKAGE, "ends")],
         "corrections": [triggers(entry) for entry in entries(PACKAGE, "corrections")],
         "transitions": [triggers(entry) for entry in entries(PACKAGE, "transitions")],
+        "finds": [triggers(entry) for entry in entries(PACKAGE, "finds")],
+        "switches": [triggers(entry) for entry in entries(PACKAGE, "switches")],
         "signals": [_listed_first("signals")],
         "leaning": [leaning_words["words"] for leaning_words in leaning],
     }
@@ -358,6 +360,33 @@ def without_times(text: str) -> str:
     for match in reversed(list(_times().finditer(lowered(left)))):
         left = f"{left[: match.start()]} {left[match.end() :]}"
     return " ".join(left.split()).strip(_ENDS)
+
+
+@cache
+def _present() -> re.Pattern[str]:
+    return compiled(r",? ?(?<!\w)(?:{present})(?!\w),?")
+
+
+@cache
+def _words_of_present() -> frozenset[str]:
+    """Return words of which every text that says "now" has at least one."""
+    lists = (file.get("lists", {}).get("present", ()) for file in word_files(PACKAGE).values())
+    return frozenset(
+        word for phrases in lists for phrase in phrases for word in _FIRST.findall(phrase)
+    )
+
+
+@lru_cache(maxsize=64)
+def without_present(text: str) -> str:
+    """Return the text without words such as "now" or "from now on". It is returned unchanged if it
+    has none, or nothing else.
+    """
+    if _words_of_present().isdisjoint(_FIRST.findall(text.lower())):
+        return text
+    left = " ".join(_present().sub(" ", text).split()).replace(" .", ".").replace(" !", "!")
+    if left == text or not any(map(str.isalnum, left)):
+        return text
+    return left[0].upper() + left[1:]
 
 
 @cache

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
+from palimpsest.memory.meaning.makes import is_make
 from palimpsest.memory.meaning.occasions import place_in
 from palimpsest.memory.meaning.reading import (
     after,
@@ -24,6 +25,7 @@ from palimpsest.memory.meaning.reading import (
     slot_entries,
     spoken,
     without_grounds,
+    without_present,
 )
 from palimpsest.text.analyser import words
 
@@ -43,6 +45,7 @@ def _now() -> re.Pattern[str]:
 _NEW = frozenset(
     {"new", "current", "neue", "neuer", "neues", "nouveau", "nouvelle", "nuevo", "nueva"}
 )
+RESIDENCE = "residence"
 OF_THE_USER = "the user"  # in a model's words
 _BEYOND = re.compile(r"[,;.!?].*$")
 
@@ -123,12 +126,15 @@ def _condition() -> re.Pattern[str]:
 def _readings(sentence: str) -> Iterator[str]:
     """Yield the forms of a sentence in which a value may be found. In the first form, a sentence
     about a change states the new value. The second is the last clause about the user, unless a
-    condition comes before it.
+    condition comes before it. The third lacks words such as "now".
     """
     yield restated(sentence)
     joint = _clause().search(sentence)
     if joint is not None and not _condition().search(sentence):
         yield restated(spoken(sentence[joint.end() :]))
+    timeless = without_present(sentence)
+    if timeless != sentence:
+        yield restated(timeless)
 
 
 def _slot(phrase: _Phrase, match: re.Match[str], sentence: str) -> Slot | None:
@@ -141,6 +147,8 @@ def _slot(phrase: _Phrase, match: re.Match[str], sentence: str) -> Slot | None:
     if not value:
         return None
     named = phrase.name
+    if named == RESIDENCE and is_make(text):
+        return None
     if phrase.form != "slots":
         given_thing = groups.get("thing") or phrase.thing
         thing = (_canonical(word) for word in words(given_thing) if word not in _NEW)
@@ -200,7 +208,7 @@ def says_the_same_of(statement: str, other: str) -> bool:
     ours, theirs = naming(statement), naming(other)
     if not ours or not theirs or max(len(ours), len(theirs)) > MOST_NAMED:
         return False
-    if _is_denied(statement) != _is_denied(other):
+    if denials_of(statement) != denials_of(other):
         return False
     return all(_is_among(word, theirs) for word in ours) and all(
         _is_among(word, ours) for word in theirs
@@ -228,5 +236,6 @@ _DENIAL = re.compile(
 )
 
 
-def _is_denied(text: str) -> frozenset[str]:
+def denials_of(text: str) -> frozenset[str]:
+    """Return the words of a text that deny or limit what it says."""
     return frozenset(word.casefold() for word in _DENIAL.findall(text))

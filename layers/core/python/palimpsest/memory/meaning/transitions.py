@@ -11,8 +11,9 @@ from functools import cache, lru_cache
 
 from palimpsest.memory.meaning.ends import is_unreal
 from palimpsest.memory.meaning.fitting import form_of
-from palimpsest.memory.meaning.reading import PACKAGE, candidates, compiled, naming, spoken
-from palimpsest.memory.meaning.slots import slot_of
+from palimpsest.memory.meaning.makes import Make, make_of
+from palimpsest.memory.meaning.reading import PACKAGE, any_of, candidates, compiled, naming, spoken
+from palimpsest.memory.meaning.slots import denials_of, slot_of
 from palimpsest.memory.times import tense_of
 from palimpsest.text.folding import folded
 from palimpsest.text.sentences import is_question
@@ -97,6 +98,41 @@ def carried_over(content: str, by: Transition) -> str | None:
         has_vowel = _VOWEL.match(by.new) is not None
         before = before[: article.start()] + (article[0][0] + ("n " if has_vowel else " "))
     return before + by.new + after
+
+
+@cache
+def _switches() -> Sequence[re.Pattern[str]]:
+    return [compiled(entry["pattern"]) for entry in entries(PACKAGE, "switches")]
+
+
+@lru_cache(maxsize=64)
+def switched_to(sentence: str) -> Make | None:
+    """Return the make of the thing that the speaker has changed to or has now, in a sentence that
+    does not say what it was before: "I switched to an iPhone". A sentence that asks, plans or adds
+    something has none.
+    """
+    numbers = candidates("switches", sentence)
+    if not numbers or sentence.count(" ") > MOST_BLANKS or is_question(sentence):
+        return None
+    in_own_voice = spoken(sentence)
+    if is_unreal(in_own_voice) or any_of("additions").search(in_own_voice):
+        return None
+    matches = (_switches()[number].match(in_own_voice) for number in numbers)
+    makes = (make_of(match["new"]) for match in matches if match)
+    return next(filter(None, makes), None)
+
+
+def is_of_another_make(content: str, by: Make) -> bool:
+    """Return whether a statement says that the speaker has a thing of the same kind and another
+    make, and says of it nothing else.
+    """
+    make = make_of(content, by.kind)
+    if make is None or not make.names.isdisjoint(by.names):
+        return False
+    is_denied = bool(denials_of(content)) or is_unreal(spoken(content))
+    others = make.rest ^ by.rest
+    has_more = any(not any_of("having").fullmatch(word) for word in others)
+    return not (is_denied or has_more or tense_of(content) == "past")
 
 
 def _with_another(content: str, by: Transition) -> str | None:
