@@ -83,6 +83,8 @@ class TextWords(Strict):
     number_words: Entries = []
     settled: Entries = []
     the_past: Entries = []
+    asks_again: Entries = []
+    asks_for: dict[Literal["number", "day", "name"], Entries] = {}
     date_words: Words = []
     question_words: Entries = []
     question_leads: Entries = []
