@@ -1,5 +1,5 @@
-"""Decides whether a later statement of a user replaces an earlier one. The order of a recall and its
-answer without a model follow the same rule.
+"""Decides whether a later statement of a user replaces an earlier one. The order of a recall and
+its answer without a model follow the same rule.
 """
 
 from __future__ import annotations
@@ -114,8 +114,8 @@ def statement(memory: FoundMemory, text: str) -> Statement:
 
 @cache
 def _asks_again() -> re.Pattern[str]:
-    """Return a pattern of the words with which a question in the past tense asks for the present:
-    "What was my rent again?", "Where did I say we meet?"
+    """Return a pattern of the words with which a question in the past tense asks for the present,
+    as "again" in "What was my rent again?".
     """
     words, attached = patterns_by_writing("asks_again")
     return either(words, attached, flags=re.IGNORECASE)
