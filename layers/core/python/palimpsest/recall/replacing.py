@@ -13,7 +13,8 @@ from typing import Final, Literal
 from palimpsest.recall.found import FoundMemory
 from palimpsest.recall.passage import best_sentences
 from palimpsest.recall.question import Query
-from palimpsest.text.analyser import content_terms
+from palimpsest.text.analyser import content_terms, words
+from palimpsest.text.language import language_of
 from palimpsest.text.matching import either, pattern_of, patterns_by_writing
 from palimpsest.text.word_files import word_files
 
@@ -26,6 +27,7 @@ REPLACES = 0.25
 
 Value = Literal["number", "day", "name"]
 WORDS: Final = "palimpsest.text"
+GERMAN: Final = "de"
 
 _WENT_BY = re.compile(
     r"\b(?:did|was|were|had|used to|hatten?|war(?:en)?|étai(?:t|ent)"
@@ -117,8 +119,7 @@ def _asks_again() -> re.Pattern[str]:
     """Return a pattern of the words with which a question in the past tense asks for the present,
     as "again" in "What was my rent again?".
     """
-    words, attached = patterns_by_writing("asks_again")
-    return either(words, attached, flags=re.IGNORECASE)
+    return either(*patterns_by_writing("asks_again"), flags=re.IGNORECASE)
 
 
 def asks_of_the_present(query: Query) -> bool:
@@ -189,9 +190,14 @@ def _is_statement(memory: FoundMemory) -> bool:
 def _have_what_is_asked(new: Statement, old: Statement, query: Query) -> bool:
     """Return whether both statements have a value of a kind that the question asks for."""
     return any(
-        _VALUES[value].search(new.text) and _VALUES[value].search(old.text)
-        for value in values_asked_for(query.text)
+        _has(new.text, value) and _has(old.text, value) for value in values_asked_for(query.text)
     )
+
+
+def _has(text: str, value: Value) -> bool:
+    if value == "name" and language_of(words(text)) == GERMAN:
+        return False  # every noun has a capital letter
+    return _VALUES[value].search(text) is not None
 
 
 def superseded(old: Statement, *, by: Statement) -> Statement:
