@@ -13,6 +13,7 @@ from typing import Final
 
 from palimpsest.models.ports import Reranker
 from palimpsest.offline.clauses import asks_for_something, is_in_jest
+from palimpsest.recall.about import is_only_of_the_user
 from palimpsest.recall.answer import Grounded, Passage, line_of_passage
 from palimpsest.recall.as_text import passage_of
 from palimpsest.recall.found import FoundMemory
@@ -141,6 +142,8 @@ def _sentences(memory: FoundMemory, query: Query, user: str) -> Iterator[_Senten
         if not _states_something(text) or not _adds_something(text, query):
             continue
         if is_assistants and is_copied(text):
+            continue
+        if query.person and is_only_of_the_user(text, memory, query.person, user=user):
             continue
         share = coverage(query.terms, term_set(text))
         yield _Sentence(statement(memory, text), passage, odds, share)
