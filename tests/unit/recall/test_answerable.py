@@ -28,8 +28,13 @@ def service(tmp_path: Path) -> RecallService:
 def test_a_question_that_the_memories_answer_is_more_answerable(service: RecallService) -> None:
     answered = service.recall("What is my dog called?").answerable
     other = service.recall("What is my doctor called?").answerable
-    nothing = service.recall("Which blood type is it?").answerable
-    assert 1 > answered > other > nothing == 0
+    unrelated = service.recall("Which blood type is it?").answerable
+    assert 1 > answered > other > learned_weights().floor > unrelated > 0
+
+
+def test_nothing_found_answers_nothing(tmp_path: Path) -> None:
+    recalled = RecallService(tmp_path).recall("What is my dog called?")
+    assert (recalled.memories, recalled.answerable) == ((), 0)
 
 
 def test_a_word_that_nobody_said_counts_in_full() -> None:

@@ -147,3 +147,49 @@ def test_of_a_long_text_only_the_sentence_that_fits_the_question_can_replace_ano
     assert [one.id for one in newer_first([old, other], asked)] == ["old", "other"]
     new = stated("new", f"{talk} My new boss is called Theo.", score=0.5, day=2)
     assert [one.id for one in newer_first([old, new], asked)] == ["new", "old"]
+
+
+@pytest.mark.parametrize("score", [0.12, 0.5, 0.9])
+@pytest.mark.parametrize(
+    "later",
+    [
+        "My probation is over? Just kidding.",
+        "Finally some sun, I started painting the fence.",
+        "no more standups at 9, they are at 11",
+        "We got a new couch.",
+    ],
+)
+def test_a_word_of_change_alone_replaces_nothing(later: str, score: float) -> None:
+    boss = stated("boss", "My boss is called Dana.", score=0.9, day=1)
+    other = stated("other", later, score=score, day=2)
+    asked = analysed("What is my boss called?", user="sarah", now=NOW)
+    assert newer_first([boss, other], asked) == [boss, other]
+
+
+def test_two_values_are_no_evidence_unless_the_question_asks_for_such_a_value() -> None:
+    def order(question: str, old: str, new: str) -> list[str]:
+        found = [stated("old", old, score=0.9, day=1), stated("new", new, score=0.5, day=2)]
+        return [one.id for one in newer_first(found, analysed(question, user="sarah", now=NOW))]
+
+    boss = "My boss is Dana, room 12."
+    assert order("What is my boss called?", boss, "I bought 3 apples.") == ["old", "new"]
+    weight = "I weigh 71 kilos, I'd like to watch that."
+    assert order("How much do I weigh?", weight, "The scales said 68 today!") == ["new", "old"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["What was my day rate again?", "Which day rate did I say I have?", "What is my day rate?"],
+)
+def test_the_past_tense_may_ask_for_the_present(question: str) -> None:
+    old = stated("old", "My day rate is 420 pounds.", score=0.9, day=1)
+    new = stated("new", "From April my day rate is 465 pounds.", score=0.5, day=2)
+    found = newer_first([old, new], analysed(question, user="sarah", now=NOW))
+    assert [one.id for one in found] == ["new", "old"]
+
+
+def test_the_past_itself_may_be_asked_for() -> None:
+    old = stated("old", "My day rate is 420 pounds.", score=0.9, day=1)
+    new = stated("new", "From April my day rate is 465 pounds.", score=0.5, day=2)
+    asked = analysed("What was my day rate in January?", user="sarah", now=NOW)
+    assert [one.id for one in newer_first([old, new], asked)] == ["old", "new"]

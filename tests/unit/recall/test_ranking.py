@@ -178,11 +178,9 @@ def strongest(**more: Any) -> tuple[Ranked, ...]:
     return ranked([candidate("a", **more)], now=NOW)
 
 
-def test_nothing_near_the_question_is_no_answer() -> None:
+def test_the_best_is_shown_however_far_it_is() -> None:
     assert not near_enough(())
-    assert not near_enough(strongest(vector=0.12, keyword=1.0))
-    assert near_enough(strongest(vector=0.45))
-    assert near_enough(strongest(vector=0.2, keyword=3.0, coverage=0.8))
+    assert near_enough(strongest(vector=0.01, keyword=1.0))
 
 
 def shown(*candidates: Candidate) -> list[str]:
@@ -194,7 +192,6 @@ def test_what_is_far_less_likely_than_the_best_is_left_out() -> None:
     near, far = candidate("near", vector=0.6, words=20), candidate("far", vector=0.02)
     assert shown(best, near, far) == ["s/1", "near"]
     assert shown(best, near, replace(far, says="question")) == ["s/1", "near"]
-    assert sorted(shown(candidate("low", vector=0.2), far)) == [], "none is near the question"
 
 
 def test_a_record_whose_topic_the_question_names_leaves_out_no_other() -> None:

@@ -10,6 +10,7 @@ from palimpsest.conversations.session import Commit
 from palimpsest.errors import ModelUnavailable, NotFound, Unavailable, Unprocessable
 from palimpsest.memory.filters import MemoryFilter
 from palimpsest.recall import find as recall_search
+from palimpsest.recall.answerable import learned_weights
 from palimpsest.recall.question import RecallRequest
 from palimpsest.recall.recall import Recall
 from palimpsest.recall.search import FindSessions
@@ -602,14 +603,14 @@ def test_filters_hold_in_the_index_and_out_of_it(service: RecallService) -> None
 # Nothing near, thresholds, trace
 
 
-def test_a_question_that_nothing_answers_gives_nothing(service: RecallService) -> None:
+def test_a_question_that_nothing_answers_gives_no_answer(service: RecallService) -> None:
     service.keep("The garden needs water twice a week")
     service.say("The train leaves at nine from platform four")
     service.index_all()
     recalled = service.recall("What blood type does Sarah have?", answer=True, explain=True)
-    assert (recalled.memories, recalled.answer, recalled.citations) == ((), "", ())
-    assert recalled.trace is not None
-    assert {each["cut"] for each in recalled.trace["ranking"]} == {"below_threshold"}
+    assert (recalled.answer, recalled.citations) == ("", ())
+    assert 0 < recalled.answerable < learned_weights().floor
+    assert recalled.memories, "what was found is shown, however unlikely it answers"
 
 
 SMALL_TALK = ("hi", "ok", "Noted.", "Thanks a lot!", "How are you?", "Great", "Have a nice day!")

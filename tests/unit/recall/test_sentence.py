@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from palimpsest.recall.about import person_asked_for
 from palimpsest.recall.sentence import MOST_CHARACTERS
 
 from tests.doubles.reranker import Rating
@@ -79,3 +80,106 @@ def test_an_outdated_statement_is_no_answer(service: RecallService) -> None:
     service.keep("The manager is Dana", topic="manager", messages=[new], quote="Dana leads")
     service.index_all()
     assert "Tom" not in answer(service, "Who is my manager?")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I wonder who my boss is.",
+        "Not sure who my boss is, can you look it up for me",
+        "I forgot who my boss is.",
+        "Guess who my boss is!",
+        "My boss question again, sorry.",
+        "Ha, my boss again.",
+        "I asked you yesterday who my boss is.",
+    ],
+)
+def test_a_sentence_that_adds_no_word_to_the_question_is_no_answer(
+    service: RecallService, said: str
+) -> None:
+    service.say(said, role="user")
+    service.index_all()
+    assert answer(service, "Who is my boss?") == ""
+
+
+@pytest.mark.parametrize(
+    "copied",
+    [
+        "boss: Odalys Prenn",
+        "| Odalys Prenn | my boss |",
+        'boss = load("Odalys Prenn")  # my boss',
+        "- boss: Odalys Prenn",
+    ],
+)
+def test_lines_that_an_assistant_copied_are_no_answer(service: RecallService, copied: str) -> None:
+    service.say("Please look up my boss.", copied, role=("user", "assistant"))
+    service.index_all()
+    assert answer(service, "Who is my boss?") == ""
+
+
+def test_the_assistant_answers_only_if_it_is_asked_or_nobody_else_does(
+    service: RecallService,
+) -> None:
+    service.say("Your boss is Odalys Prenn.", role="assistant")
+    service.index_all()
+    assert "Odalys" in answer(service, "Who is my boss?")
+    service.say("My boss is Casimir Lund.", role="user")
+    service.index_all()
+    assert "Casimir" in answer(service, "Who is my boss?")
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [("What is my day rate?", "465"), ("What was my day rate in January?", "420")],
+)
+def test_the_latest_statement_about_the_thing_is_the_answer(
+    service: RecallService, question: str, first: str
+) -> None:
+    service.say("My day rate is 420 pounds.", session="winter", role="user")
+    service.time.advance(30 * 24 * 3600)
+    service.say("From now on I bill 465 pounds as my day rate.", session="spring", role="user")
+    service.index_all()
+    likes_the_old = Rating(lambda text: float("420" in text))
+    assert first in answer(service, question, reranker=likes_the_old)
+
+
+@pytest.mark.parametrize(
+    ("said", "question"),
+    [
+        ("I work as a nurse.", "What is Bob's job?"),
+        ("I live in Kiel.", "Where does Anna live?"),
+        ("I'm vegan.", "What does Sarah's husband eat?"),
+    ],
+)
+def test_what_the_user_says_of_themselves_answers_no_question_about_another(
+    service: RecallService, said: str, question: str
+) -> None:
+    service.say(said, role="user")
+    service.keep(said)
+    service.index_all()
+    assert answer(service, question) == ""
+
+
+def test_a_question_about_another_is_answered_by_what_names_them(service: RecallService) -> None:
+    service.say("I work as a nurse. My brother Bob works as a baker.", role="user")
+    service.index_all()
+    assert "baker" in answer(service, "What does Bob work as?")
+
+
+@pytest.mark.parametrize(
+    ("question", "person"),
+    [
+        ("What is Bob's job?", "bob"),
+        ("Which languages does my wife speak?", "wife"),
+        ("What's my mother's job?", "mother"),
+        ("What is my job?", None),
+        ("Who is my boss?", None),
+        ("What is my wife called?", None),
+        ("What is the name of Tom's sister?", None),
+        ("Where did I meet my wife?", None),
+    ],
+)
+def test_the_person_of_a_question_is_whose_doings_it_asks_for(
+    question: str, person: str | None
+) -> None:
+    assert person_asked_for(question) == person

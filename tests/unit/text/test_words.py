@@ -83,6 +83,10 @@ class TextWords(Strict):
     number_words: Entries = []
     settled: Entries = []
     the_past: Entries = []
+    asks_again: Entries = []
+    asks_the_assistant: Entries = []
+    asking_words: Words = []
+    asks_for: dict[Literal["number", "day", "name"], Entries] = {}
     date_words: Words = []
     question_words: Entries = []
     question_leads: Entries = []

@@ -167,10 +167,9 @@ class Thresholds:
     as 0 and 1 as 1. The second is `words` times the share of the question's words that the
     candidate has.
 
-    Nothing is shown unless the strongest candidate reaches `least`. A message that says nothing
-    must reach `least` itself. A message of few words must reach `own`, either with its own strength
-    or with `beside` times the strength of a question next to it. A past message is related to a new
-    one if their cosine is at least `resembles`.
+    A message that says nothing must reach `least`. A message of few words must reach `own`, either
+    with its own strength or with `beside` times the strength of a question next to it. A past
+    message is related to a new one if their cosine is at least `resembles`.
     """
 
     unrelated: float = 0.0

@@ -133,6 +133,9 @@ class FindCandidates:
             return []
         if vector is None or self.embedder is None:
             return []
+        # The topics are the user's own.
+        if query.person is not None:
+            return []
         meant = topics_meant(vector, model=self.embedder.space.model)
         keys = [key for key in meant if key not in query.topic_keys and not key.endswith("*")]
         found = [last for _, last in self._last_of(scope, keys)]

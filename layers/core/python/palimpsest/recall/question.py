@@ -13,6 +13,7 @@ from functools import cache
 from typing import Final
 
 from palimpsest.memory.filters import MemoryFilter
+from palimpsest.recall.about import person_asked_for
 from palimpsest.text.analyser import content_terms, function_words, terms, topic_key, words
 from palimpsest.text.bm25 import BASE, Field, Matches, scored
 from palimpsest.text.cutting import ELLIPSIS, shortened
@@ -85,7 +86,8 @@ class Query:
     """An analysed question. `searched` is the text with which the index is searched. `first_person`
     is the question as the user would ask it. `terms` are its words in the form in which texts are
     compared. `topic_keys` are possible keys of the topics that it names, the longest first.
-    `asks_for_days` is true if the question asks only what happened in its period.
+    `asks_for_days` is true if the question asks only what happened in its period. `person` is the
+    person other than the user whom it is about, by name or as a relative ("wife").
     """
 
     text: str
@@ -96,6 +98,7 @@ class Query:
     period: Period | None
     asks_of_the_past: bool
     asks_for_days: bool = False
+    person: str | None = None
 
 
 def analysed(text: str, *, user: str, now: datetime) -> Query:
@@ -106,16 +109,18 @@ def analysed(text: str, *, user: str, now: datetime) -> Query:
     reranker has "I" or "my" in its place, as users' statements have.
     """
     question = " ".join(text[:MAX_QUESTION].split())
-    searched = _without(question, user)
+    searched, first_person = _without(question, user), _without(question, user, by=ONESELF)
+    person = person_asked_for(first_person)
     question_terms, when = content_terms(searched), period(question, now=now)
     return Query(
         text=question,
         searched=searched,
-        first_person=_without(question, user, by=ONESELF),
+        first_person=first_person,
         terms=question_terms,
-        topic_keys=topic_keys(searched),
+        topic_keys=topic_keys(searched, person=person),
         period=when,
         asks_of_the_past=_the_past().search(question) is not None,
+        person=person,
         asks_for_days=when is not None and _asks_what_happened(question_terms, when),
     )
 
@@ -180,9 +185,11 @@ def _spelling() -> Mapping[str, str]:
     }
 
 
-def topic_keys(text: str) -> tuple[str, ...]:
+def topic_keys(text: str, *, person: str | None = None) -> tuple[str, ...]:
     """Return keys of one to three neighbouring words, the longest first, each also in its singular.
-    After these come the keys of common topics that a word names ("live" names `residence`).
+    After these come the keys of common topics that a word names ("live" names `residence`). If the
+    question is about a `person` other than the user, these must belong to that person, because the
+    common topics are the user's own.
     """
     every = words(text)
     spelling, empty = _spelling(), function_words()
@@ -194,7 +201,8 @@ def topic_keys(text: str) -> tuple[str, ...]:
                 key = topic_key(" ".join((*spelt[start : start + length - 1], last)))
                 if key:
                     keys[key] = None
-    known = [topic for word in every for topic in _said_for(word)]
+    of = [person] if person is not None else every
+    known = [topic for word in of for topic in _said_for(word)]
     return tuple(dict.fromkeys((*tuple(keys)[: MAX_KEYS - MOST_TOPICS], *known)))
 
 

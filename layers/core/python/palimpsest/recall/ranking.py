@@ -37,7 +37,7 @@ class Ranked:
         return sum(self.terms.values())
 
 
-MEANT = 0.5  # the score of a topic that the question means, which is near enough by itself
+MEANT = 0.5  # the score of a topic that the question means without naming it
 DOUBT = 2
 """The weight of doubt, counted in opinions. It is added to the number of opinions by which their
 balance is divided, so that a single opinion says little.
@@ -110,21 +110,15 @@ def _standing(opinions: Sequence[str]) -> float:
 def near_enough(
     results: Sequence[Ranked], *, weights: Weights = DEFAULT_WEIGHTS
 ) -> tuple[Ranked, ...]:
-    """Return the candidates that are near enough to the question to be shown, or none. Candidates
-    that answer far less likely than the best one are left out. If no vectors were compared, words
+    """Return the candidates that are near enough to the question to be shown. Candidates that
+    answer far less likely than the best one are left out. If no vectors were compared, words
     decide.
     """
     if not any("vector" in result.candidate.scores for result in results):
         return tuple(
-            result
-            for result in results
-            if result.candidate.coverage > weights.least_coverage or result.strength > 0
+            result for result in results if result.candidate.coverage > 0 or result.strength > 0
         )
     by_key = {result.candidate.key: result for result in results}
-    # Nothing is related to the question. A question that names only days shares no word with its
-    # answers, so these stay.
-    if max(result.strength for result in results) < weights.near.least:
-        return tuple(result for result in results if _is_of_days(result))
     least = max(map(_odds_without_topic, results)) - weights.far
     return tuple(result for result in results if _may_be_shown(result, by_key, least, weights))
 
@@ -238,8 +232,7 @@ def _strength(candidate: Candidate, weights: Weights) -> float:
     # All words of the question in one memory are enough (docs/adr/0012).
     if candidate.coverage >= 1:
         near = max(near, weights.near.least)
-    topic = candidate.scores.get("topic_key", 0.0)
-    return near + weights.near.least * min(1.0, topic / MEANT)
+    return near
 
 
 def _is_indexed(candidate: Candidate) -> bool:

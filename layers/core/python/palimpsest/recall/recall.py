@@ -103,8 +103,8 @@ class Recall:
 
     @tracing.operation("search_memory", lambda result: len(result.memories))
     def __call__(self, scope: UserScope, request: RecallRequest) -> RecallResult:
-        """Return the memories that answer the question best, best first. If nothing is near enough,
-        the result is empty.
+        """Return the memories that answer the question best, best first. `answerable` says how
+        likely they answer it.
 
         Echoes are left out: messages in the window of the asking session, the same question asked
         before, and equal texts. A recall works without the index and without models; `degraded`

@@ -4,7 +4,6 @@ statements above earlier ones.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -18,8 +17,16 @@ from palimpsest.memory.ports import Memories
 from palimpsest.memory.record import Source
 from palimpsest.memory.stated_in import Place, places_of, places_of_earlier
 from palimpsest.recall.found import FoundMemory, words_of
-from palimpsest.recall.passage import best_sentences, is_long
 from palimpsest.recall.question import Query
+from palimpsest.recall.replacing import (
+    Statement,
+    asks_of_the_present,
+    has_topic,
+    may_replace,
+    outdated,
+    stated,
+    superseded,
+)
 from palimpsest.scope import UserScope
 from palimpsest.text.analyser import content_terms, term_set
 from palimpsest.text.folding import normalized
@@ -28,54 +35,6 @@ from palimpsest.text.sentences import is_question
 COVERED = 0.5  # the share of a message's text that a record must quote to replace it
 TOPICS_COMPARED = 8
 LOOKED_AT = 5  # how many of the best are compared; a lower one replaces nothing
-# A later statement moves above an older one only if it has at least this part of the older score.
-LEAST, IN_ONE_TALK = 0.12, 0.25
-WORDS_ALIKE = 2  # Two statements are alike if they share this many words.
-# The older statement is marked as outdated if the later one has at least this part of its score.
-REPLACES = 0.25
-
-_WENT_BY = re.compile(
-    r"\b(?:did|was|were|had|used to|hatten?|war(?:en)?|étai(?:t|ent)"
-    r"|avai(?:t|ent)|eran?|fue(?:ron)?|había)\b",
-    re.IGNORECASE,
-)
-# General words, chosen before the labelled updates were seen (docs/adr/0034).
-_CHANGE = re.compile(
-    r"\b(?:now|nowadays|these days|any ?more|no longer|no more|instead|after all|again|back "
-    r"(?:to|at|on|in)|new|newly"
-    r"|latest|since|from now on|from (?:this|next) \w+|as of|lately|recently|finally|at "
-    r"last|already|meanwhile|actually"
-    r"|chang(?:es?|ed|ing)|switch(?:es|ed|ing)?|swap(?:s|ped|ping)?|replac(?:es?"
-    r"|ed|ing)|mov(?:es?|ed|ing)"
-    r"|shift(?:s|ed)?|transferr?(?:ed)?|renamed?|rebooked|rescheduled|postponed"
-    r"|updated?|upgraded?|downgraded?"
-    r"|becom(?:es?|ing)|became|turned|beg[aiu]n|start(?:s|ed|ing)?|stop(?:s|ped)?|quit|g[ai]ve "
-    r"up|given up|giving up"
-    r"|left|retired|clos(?:ed|ing)|cancell?ed|dropped|ended|over|sold|bought"
-    r"|got|raised?|lower(?:ed)?|increased?"
-    r"|reduced|cut|doubled|put (?:up|down|back)|took over|taken over|correction|scrap|turns out"
-    r"|jetzt|nun|inzwischen|neu\w*|nicht mehr|statt\w*|wieder|doch|seit|gewechselt"
-    r"|geändert|(?:um)?gezogen"
-    r"|maintenant|désormais|nouve\w+|plus de|chang\w+|déménag\w+|plutôt|finalement"
-    r"|ahora|ya no|nuev[oa]s?|cambi\w+|mud\w+|desde|al final|en vez)\b"
-    r"|现在|改|换|不再|搬|今は|変え|変わ|新しい|もう|이제|바꿨|바뀌|새로|الآن|جديد|غير",
-    re.IGNORECASE,
-)
-_VALUES = (
-    re.compile(
-        r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
-        r"|fifteen|twenty|thirty|forty|fifty|hundred"
-        r"|half|once|twice)\b",
-        re.IGNORECASE,
-    ),
-    _DAY := re.compile(
-        r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|week(?:end|day)s?|(?:morning|noon"
-        r"|afternoon|evening|night)s?)\b",
-        re.IGNORECASE,
-    ),
-    re.compile(rf"(?<=[\w,;:] )(?!I\b|(?i:{_DAY.pattern}))[A-ZÀ-ÞА-ЯΑ-Ω][\w'-]+"),
-)
-"""Patterns of a number, a day and a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,28 +197,7 @@ def _marked(memory: FoundMemory, newer: Mapping[Place, str]) -> FoundMemory:
     if memory.record is not None:
         return memory
     place = (memory.source.session, memory.source.seqs[0])
-    return _outdated(memory, by=newer[place]) if place in newer else memory
-
-
-@dataclass(frozen=True, slots=True)
-class _Stated:
-    """A memory with the statement in it that is compared with others. In a long text, this is the
-    sentence with most of the question's words. Words of change in other sentences do not concern
-    the question, and neither do equal words. `words` are its terms without function words.
-    """
-
-    memory: FoundMemory
-    text: str
-    words: frozenset[str]
-
-    @property
-    def speaks_of_change(self) -> bool:
-        return _CHANGE.search(self.text) is not None
-
-
-def _stated(memory: FoundMemory, query: Query) -> _Stated:
-    text = best_sentences(memory.content, query, most=1)
-    return _Stated(memory, text, frozenset(content_terms(text)))
+    return outdated(memory, by=newer[place]) if place in newer else memory
 
 
 def newer_first(memories: Sequence[FoundMemory], query: Query) -> list[FoundMemory]:
@@ -268,20 +206,20 @@ def newer_first(memories: Sequence[FoundMemory], query: Query) -> list[FoundMemo
     replaces the earlier one, that one is marked (`outdated_by`). For questions about the past,
     nothing is changed.
     """
-    if query.asks_of_the_past or _WENT_BY.search(query.text):
+    if not asks_of_the_present(query):
         return list(memories)
-    placed: list[_Stated] = []
+    placed: list[Statement] = []
     gave_way: set[str] = set()
     for memory in memories[:LOOKED_AT]:
-        new = _stated(memory, query)
+        new = stated(memory, query)
         older = {
             place
             for place, earlier in enumerate(placed)
-            if earlier.memory.candidate.key not in gave_way and _may_replace(new, earlier)
+            if earlier.memory.candidate.key not in gave_way and may_replace(new, earlier, query)
         }
         gave_way.update(placed[place].memory.candidate.key for place in older)
         placed = [
-            _superseded(statement, by=new) if place in older else statement
+            superseded(statement, by=new) if place in older else statement
             for place, statement in enumerate(placed)
         ]
         first = max([min(older, default=len(placed)), *_held_since(placed, memory.valid_from)])
@@ -291,7 +229,7 @@ def newer_first(memories: Sequence[FoundMemory], query: Query) -> list[FoundMemo
     return [*(statement.memory for statement in placed), *memories[LOOKED_AT:]]
 
 
-def _held_since(placed: Sequence[_Stated], moment: int) -> list[int]:
+def _held_since(placed: Sequence[Statement], moment: int) -> list[int]:
     """Return the places right after those memories that are the current record of a topic and were
     said after the moment. These memories stay above older statements.
     """
@@ -300,67 +238,6 @@ def _held_since(placed: Sequence[_Stated], moment: int) -> list[int]:
     ]
 
 
-def _may_replace(new: _Stated, old: _Stated) -> bool:
-    """Return whether the later statement may say the same as the older one, with another value.
-
-    Both must be the user's, and must answer the question about equally well. If both are from one
-    conversation, the later one must also have a word of change. If they are from two conversations,
-    similarity is enough. If a text is long, the two must share a word, because both may be about
-    many things. Records with a topic replace nothing here, because the versions of a topic are
-    already in order.
-    """
-    later, older = new.memory, old.memory
-    if (
-        later.outdated_by
-        or _has_topic(later)
-        or _has_topic(older)
-        or later.valid_from <= older.valid_from
-    ):
-        return False
-    if not (_is_statement(later) and older.speaker in {"user", None}):
-        return False
-    if later.said_by != older.said_by:
-        return False
-    is_one_talk = later.source.session == older.source.session
-    if later.score < (IN_ONE_TALK if is_one_talk else LEAST) * older.score:
-        return False
-    if new.words.isdisjoint(old.words) and (
-        is_one_talk or is_long(later.content) or is_long(older.content)
-    ):
-        return False
-    return new.speaks_of_change or (not is_one_talk and _are_alike(new, old))
-
-
-def _is_statement(memory: FoundMemory) -> bool:
-    if memory.record is not None:
-        return memory.record.type != "event"
-    return memory.speaker == "user" and memory.candidate.says != "question"
-
-
-def _are_alike(new: _Stated, old: _Stated) -> bool:
-    """Return whether two statements share words, or both name a number, a day or a person."""
-    if len(new.words & old.words) >= WORDS_ALIKE:
-        return True
-    return any(value.search(new.text) and value.search(old.text) for value in _VALUES)
-
-
-def _superseded(old: _Stated, *, by: _Stated) -> _Stated:
-    """Return the older statement, marked as outdated if the later one very likely replaces it."""
-    is_near = by.memory.score >= REPLACES * old.memory.score
-    if not (is_near and len(by.words & old.words) >= WORDS_ALIKE and by.speaks_of_change):
-        return old
-    newer = old.memory.outdated_by or by.memory.id
-    return replace(old, memory=_outdated(old.memory, by=newer))
-
-
-def _has_topic(memory: FoundMemory) -> bool:
-    return memory.record is not None and memory.record.topic_key is not None
-
-
 def _holds_since(memory: FoundMemory, moment: int) -> bool:
     """Return whether the memory is the current record of a topic, said after that moment."""
-    return _has_topic(memory) and memory.ended_at is None and memory.valid_from > moment
-
-
-def _outdated(memory: FoundMemory, *, by: str) -> FoundMemory:
-    return replace(memory, candidate=replace(memory.candidate, outdated_by=by))
+    return has_topic(memory) and memory.ended_at is None and memory.valid_from > moment

@@ -4,41 +4,79 @@ answers best, with its speaker and its day.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from math import log
+from typing import Final
 
 from palimpsest.models.ports import Reranker
 from palimpsest.offline.clauses import asks_for_something, is_in_jest
+from palimpsest.recall.about import is_only_of_the_user
 from palimpsest.recall.answer import Grounded, Passage, line_of_passage
 from palimpsest.recall.as_text import passage_of
 from palimpsest.recall.found import FoundMemory
 from palimpsest.recall.question import Query, coverage
+from palimpsest.recall.replacing import (
+    Statement,
+    asks_of_the_present,
+    may_replace,
+    statement,
+    values_asked_for,
+)
 from palimpsest.recall.rerank import read_in_time
 from palimpsest.recall.signals import read_signals
-from palimpsest.text.analyser import term_set
+from palimpsest.text.analyser import own_terms, term_set
 from palimpsest.text.cutting import shortened
-from palimpsest.text.salience import is_log_line, is_noisy
+from palimpsest.text.folding import folded
+from palimpsest.text.matching import either, patterns_by_writing
+from palimpsest.text.salience import is_copied, is_log_line, is_noisy
 from palimpsest.text.sentences import asks, is_filler, sentences, words
+from palimpsest.text.word_files import entries
 
+WORDS: Final = "palimpsest.text"
 MOST_CHARACTERS = 400
 MEMORIES = 5  # the best, in which a sentence is looked for
 COMPARED = 16  # sentences, which a reranker reads in about a quarter of a second
 SENTENCE = 2.0  # how much the sentence counts beside the log-odds that its memory answers
+ASSISTANT = 1.0  # by which the odds of its sentences are lower, unless they are asked for
+AS_GOOD = 2.0  # A later sentence may be this much worse than the one that it replaces.
 LEAST, MOST = 1e-6, 1 - 1e-6  # scores whose log-odds are compared
 LEAST_WORDS = 3  # fewer say nothing by themselves
 
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
-    """A sentence of a memory. `odds` is the logarithm of the odds that the memory answers, `share`
-    the share (0..1) of the question's words in the sentence.
+    """A sentence of a memory. `odds` is the logarithm of the odds that it comes from the answer,
+    `share` the share (0..1) of the question's words in the sentence.
     """
 
-    text: str
+    statement: Statement
     passage: Passage
     odds: float
     share: float
+
+    def worth(self, fit: float) -> float:
+        """Return how good an answer it is. `fit` (0..1) is how well the sentence itself fits."""
+        return self.odds + SENTENCE * fit
+
+
+@cache
+def _asking_words() -> frozenset[str]:
+    """Return the folded words with which people ask, or say that they don't know."""
+    return frozenset(map(folded, entries(WORDS, "asking_words")))
+
+
+@cache
+def _date_words() -> frozenset[str]:
+    return frozenset(map(folded, entries(WORDS, "date_words")))
+
+
+@cache
+def _asks_the_assistant() -> re.Pattern[str]:
+    """Return a pattern of the questions for what the assistant said."""
+    return either(*patterns_by_writing("asks_the_assistant"), flags=re.IGNORECASE)
 
 
 def quoted(
@@ -46,7 +84,8 @@ def quoted(
 ) -> Grounded:
     """Answer with one sentence of the memories (best first), in at most 400 characters with its
     speaker and day. The answer is empty if no sentence can be quoted. Questions, greetings, output
-    of tools, material and outdated memories can't be quoted.
+    of tools, material and outdated memories can't be quoted, and neither can sentences that only
+    repeat the question. A sentence that a later one replaces gives way to it.
 
     Without a reranker, or if it has no time, the words of the question decide between sentences.
     """
@@ -54,16 +93,37 @@ def quoted(
         sentence for memory in memories[:MEMORIES] for sentence in _sentences(memory, query, user)
     ]
     # A reranker has no time for all sentences, so the words choose which it reads.
-    every.sort(key=lambda sentence: -(sentence.odds + SENTENCE * sentence.share))
+    every.sort(key=lambda sentence: -sentence.worth(sentence.share))
     likely = every[:COMPARED]
     if not likely:
         return Grounded("")
     read = _readings(reranker, query, likely)
-    best = max(
-        range(len(likely)),
-        key=lambda place: likely[place].odds + SENTENCE * read.get(place, likely[place].share),
-    )
-    return Grounded(_line(likely[best]), (likely[best].passage.id,))
+    worths = [
+        sentence.worth(read.get(place, sentence.share)) for place, sentence in enumerate(likely)
+    ]
+    places = sorted(range(len(likely)), key=lambda place: -worths[place])
+    good = [likely[place] for place in places if worths[place] >= worths[places[0]] - AS_GOOD]
+    answer = _latest(good, query)
+    return Grounded(_line(answer), (answer.passage.id,))
+
+
+def _latest(best_first: Sequence[_Sentence], query: Query) -> _Sentence:
+    """Return the first sentence, or the one that replaces it. The two share a word, because the
+    odds are those of whole memories, which say little of a sentence.
+    """
+    latest = best_first[0]
+    if not asks_of_the_present(query):
+        return latest
+    for _ in best_first:
+        old = latest.statement
+        newer = (
+            other
+            for other in best_first
+            if not other.statement.words.isdisjoint(old.words)
+            and may_replace(other.statement, old, query)
+        )
+        latest = next(newer, latest)
+    return latest
 
 
 def _sentences(memory: FoundMemory, query: Query, user: str) -> Iterator[_Sentence]:
@@ -74,10 +134,19 @@ def _sentences(memory: FoundMemory, query: Query, user: str) -> Iterator[_Senten
     if passage.is_material:
         return
     score = min(MOST, max(LEAST, memory.score))
+    odds = log(score / (1 - score))
+    is_assistants = memory.speaker == "assistant"
+    if is_assistants and _asks_the_assistant().search(query.text) is None:
+        odds -= ASSISTANT
     for text in sentences(passage.content):
-        if _states_something(text):
-            share = coverage(query.terms, term_set(text))
-            yield _Sentence(text, passage, log(score / (1 - score)), share)
+        if not _states_something(text) or not _adds_something(text, query):
+            continue
+        if is_assistants and is_copied(text):
+            continue
+        if query.person and is_only_of_the_user(text, memory, query.person, user=user):
+            continue
+        share = coverage(query.terms, term_set(text))
+        yield _Sentence(statement(memory, text), passage, odds, share)
 
 
 def _states_something(sentence: str) -> bool:
@@ -89,13 +158,21 @@ def _states_something(sentence: str) -> bool:
     return not is_noisy(sentence) and not is_log_line(sentence)
 
 
+def _adds_something(sentence: str, query: Query) -> bool:
+    """Return whether the sentence has a word that neither the question has nor people ask with."""
+    left_out = _asking_words()
+    if "day" not in values_asked_for(query.text):
+        left_out = left_out | _date_words()
+    return not own_terms(sentence, besides=left_out).issubset(query.terms)
+
+
 def _readings(
     reranker: Reranker | None, query: Query, likely: Sequence[_Sentence]
 ) -> Mapping[int, float]:
     """Return the reranker's scores of the sentences that it read, by place, scaled to 0..1 among
     these sentences.
     """
-    texts = [sentence.text for sentence in likely]
+    texts = [sentence.statement.text for sentence in likely]
     scores = read_in_time(reranker, query.first_person, texts) if reranker else ()
     signals = read_signals({str(place): score for place, score in enumerate(scores)})
     return {int(place): signal["read"] for place, signal in signals.items()}
@@ -104,5 +181,5 @@ def _readings(
 def _line(sentence: _Sentence) -> str:
     frame = len(line_of_passage(replace(sentence.passage, content="")))
     room = max(1, MOST_CHARACTERS - frame)
-    text = shortened(sentence.text, limit=room, count=len)[0]
+    text = shortened(sentence.statement.text, limit=room, count=len)[0]
     return line_of_passage(replace(sentence.passage, content=text))[:MOST_CHARACTERS]

@@ -26,8 +26,7 @@ class Weights:
     Otherwise the question is about something else in the message.
 
     A candidate is left out if the logarithm of its odds to answer lies `far` below that of the best
-    one. `near` holds the thresholds of the embedding model. A memory with all of the question's
-    words passes them, and so does a memory of a topic that the question names.
+    one. `near` holds the thresholds of the embedding model.
     """
 
     vector: float = 0.6
@@ -42,7 +41,6 @@ class Weights:
     same_topic: float = 0.03
     far: float = 4.25
     near: Thresholds = OTHER
-    least_coverage: float = 0.0
 
 
 DEFAULT_WEIGHTS = Weights()

@@ -158,6 +158,17 @@ def content_terms(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_compared(kept, language)))[:MAX_QUERY_WORDS]
 
 
+def own_terms(text: str, *, besides: Collection[str]) -> frozenset[str]:
+    """Return the terms of a text without its function words and without the folded words in
+    `besides`. The result may be empty.
+    """
+    every = list(_split(folded(text[:MAX_COMPARED])))
+    language = _language(every)
+    left_out = _function_words_of(language)
+    kept = [word for word in every if word.text not in left_out and word.text not in besides]
+    return frozenset(_compared(kept, language))
+
+
 def document_terms(text: str) -> DocumentTerms:
     """Return the terms under which a search index holds a text."""
     kept = list(_split(folded(text[:MAX_INDEXED])))

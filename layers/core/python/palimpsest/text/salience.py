@@ -46,6 +46,11 @@ _LOG = re.compile(
 )
 _PAIR = re.compile(r"(?<!\S)[\w.]++=\S")
 LOG_PAIRS = 3
+_ROW = re.compile(r"\s*\|.*\|\s*$")
+_FIELD = re.compile(r"\s*(?:[-*]\s+)?[\w.-]+(?: [\w.-]+){0,2}\s*:\s+(?:\S+ ?){1,6}(?<![.!?])$")
+_ASSIGNED = re.compile(
+    r"[\w.\]]+\s*(?:=|:=|\+=|->|=>)\s*\S|\w\([^)]*\)\s*[;{]?\s*(?:#.*)?$|[;{}]\s*$"
+)
 _NAME = re.compile(r" [A-ZÀ-ÞА-ЯΑ-Ω](?<=[\w,;:] .)[\w'’-]+")
 _NOISE = re.compile(r"[^\w\s]|_")  # neither letter, digit nor blank
 _NO_NOISE = bytes(point for point in range(128) if not _NOISE.match(chr(point)))
@@ -160,6 +165,15 @@ def _facts(sentence: str, *, has_number_words: bool) -> float:
     if has_number_words:
         numbers += len(_patterns()[NUMBER_WORD].findall(sentence.lower()))
     return numbers
+
+
+def is_copied(sentence: str) -> bool:
+    """Return whether a line looks copied from a tool or a file. That is a row of a table, a line of
+    code, or a name with its value ("room: 12").
+    """
+    return any(pattern.search(sentence) for pattern in (_ROW, _ASSIGNED)) or bool(
+        _FIELD.match(sentence)
+    )
 
 
 def is_log_line(sentence: str) -> bool:
