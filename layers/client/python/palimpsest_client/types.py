@@ -6,7 +6,20 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 
 class AnyFilter(TypedDict):
-    types: NotRequired[list[Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]]]
+    types: NotRequired[
+        list[
+            Literal[
+                "fact",
+                "event",
+                "instruction",
+                "task",
+                "preference",
+                "entity",
+                "relationship",
+                "message",
+            ]
+        ]
+    ]
     min_importance: NotRequired[float | None]
     max_importance: NotRequired[float | None]
     min_confidence: NotRequired[float | None]
@@ -68,7 +81,9 @@ class Context(TypedDict):
     tokens: ContextTokens
     omitted: SequenceRange | None
     compaction: Literal["none", "pending", "failed"]
-    why_not: NotRequired[Literal["below_trigger", "only_recent_turns", "paused_after_failure", "fits_already"] | None]
+    why_not: NotRequired[
+        Literal["below_trigger", "only_recent_turns", "paused_after_failure", "fits_already"] | None
+    ]
     degraded: list[str]
     static_facts: list[ShownFact]
     extracted_facts: list[ShownMemory]
@@ -147,7 +162,9 @@ class Filter(TypedDict):
 
 class Found(TypedDict):
     id: str
-    type: Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]
+    type: Literal[
+        "fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"
+    ]
     content: str
     score: float
     found_by: list[str]
@@ -247,7 +264,22 @@ class Indexed(TypedDict):
 
 class Job(TypedDict):
     job_id: str
-    kind: Literal["summarize", "delete", "withdraw", "redact", "take_back", "extract", "flush", "forget", "forget_sessions", "erase", "retain", "upload", "export", "import"]
+    kind: Literal[
+        "summarize",
+        "delete",
+        "withdraw",
+        "redact",
+        "take_back",
+        "extract",
+        "flush",
+        "forget",
+        "forget_sessions",
+        "erase",
+        "retain",
+        "upload",
+        "export",
+        "import",
+    ]
     state: Literal["pending", "running", "done", "failed"]
     user_id: str | None
     session_id: str | None
@@ -287,7 +319,22 @@ class Ledger(TypedDict):
 
 class ListedJob(TypedDict):
     job_id: str
-    kind: Literal["summarize", "delete", "withdraw", "redact", "take_back", "extract", "flush", "forget", "forget_sessions", "erase", "retain", "upload", "export", "import"]
+    kind: Literal[
+        "summarize",
+        "delete",
+        "withdraw",
+        "redact",
+        "take_back",
+        "extract",
+        "flush",
+        "forget",
+        "forget_sessions",
+        "erase",
+        "retain",
+        "upload",
+        "export",
+        "import",
+    ]
     state: Literal["pending", "running", "done", "failed"]
     user_id: str | None
     session_id: str | None
@@ -485,7 +532,9 @@ class Review(TypedDict):
 
 class ReviewedMemory(TypedDict):
     id: str
-    type: Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]
+    type: Literal[
+        "fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"
+    ]
     content: str
     topic_key: str | None
     valid_from: str
@@ -527,13 +576,7 @@ class SavedMemory(TypedDict):
     outcome: Literal["created", "updated", "unchanged"]
 
 
-SequenceRange = TypedDict(
-    "SequenceRange",
-    {
-        "from": int,
-        "to": int,
-    },
-)
+SequenceRange = TypedDict("SequenceRange", {"from": int, "to": int})
 
 
 class Session(TypedDict):
@@ -575,7 +618,9 @@ class ShownLimits(TypedDict):
 
 class ShownMemory(TypedDict):
     id: str
-    type: Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]
+    type: Literal[
+        "fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"
+    ]
     content: str
     speaker: str
     score: float | None
@@ -591,7 +636,9 @@ class ShownMemory(TypedDict):
 
 class ShownMessage(TypedDict):
     id: str
-    type: Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]
+    type: Literal[
+        "fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"
+    ]
     content: str
     speaker: str
     score: float | None
@@ -710,7 +757,9 @@ class UserProfileLine(TypedDict):
 
 
 class UserProfileSection(TypedDict):
-    kind: Literal["who", "health", "work", "likes", "more", "instructions", "preferences", "people", "tasks"]
+    kind: Literal[
+        "who", "health", "work", "likes", "more", "instructions", "preferences", "people", "tasks"
+    ]
     lines: list[UserProfileLine]
 
 

@@ -41,7 +41,8 @@ _PATTERNS = {
     "list": r"(?P<first>{item})(?P<middle>(?:, {item})*),? (?:{joins_items}) (?P<last>{item})\W*",
     "dangles": r"[\s,;:]+(?:{danglers})$",
     "refers_to_somebody": r"\b(?:him|her|them|it|that|she|he|they"
-    r"|ihn|ihm|sie|ihnen|lui|leur|lo|la|le)\b",
+    r"|ihn|ihm|sie|ihnen|lui|leur|lo|la|le)\b"
+    r"|^\W*\w+ (?:in|at|from|to|with|bei|aus|auf|nach|zu|mit|à|en|de|chez|con)\b",
     "depends": r"^\W*(?:{dependents})\b",
     "opening": r"(?:(?:{before_a_remark}|{and})\b[,.!]* +)+",
     "breaks": r"[,;?!()]+(?=\s|$)\s*|\s[–—-]\s|\s\(|\s(?:{reasons})\s|\s(?:{and})\s+(?={own})",

@@ -384,9 +384,18 @@ def _statement(text: str, day: date, *, quote: str) -> Stated | None:
         return _of_answers(text, kind, slot, quote=quote)
     if kind is None or matched is None or _is_of_a_relative(kind, slot, text):
         finding = _of_no_kind(text, day, quote=quote, is_known=slot is not None)
-        if finding is None or slot is None:
-            return finding
-        return partial(finding, type="fact", topic=slot.topic, importance=OF_WHO_ONE_IS)
+        topic = slot.topic if finding and slot else None
+        known = {"type": "fact", "topic": topic, "importance": OF_WHO_ONE_IS} if topic else {}
+        return partial(finding, **known) if finding else None
+    return _of_a_kind(text, kind, matched, slot, quote=quote)
+
+
+def _of_a_kind(
+    text: str, kind: StatementKind, matched: re.Match[str], slot: Slot | None, *, quote: str
+) -> Stated | None:
+    """Return the statement of a text of a known kind. Return None if it names nothing of that
+    kind.
+    """
     topic = _topic(kind, matched)
     is_of_slot = kind.type == "fact" and kind.name in OF_A_SLOT
     if slot is None and is_of_slot and ends_of(text):

@@ -344,11 +344,9 @@ def corrected(content: str, by: Correction) -> str | None:
     if by.old is None and (worded := _with_its_preposition(content, by.new.strip(_ENDS))):
         return worded
     new = after(_glue(), by.new).strip(_ENDS)
-    if not new:
-        return None
-    if by.old:
+    if new and by.old:
         return _contrasted(content, by.new.strip(_ENDS), by.old)
-    place = _likely_place(content, new, by) if is_short(content) else None
+    place = _likely_place(content, new, by) if new and is_short(content) else None
     if place is None:
         return None
     start, article = place[0], by.new.strip(_ENDS).removesuffix(new)
