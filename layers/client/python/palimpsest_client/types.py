@@ -754,6 +754,7 @@ class UserProfileLine(TypedDict):
     topic_key: str | None
     subject: str | None
     due_at: str | None
+    rests_on_changed: bool
 
 
 class UserProfileSection(TypedDict):

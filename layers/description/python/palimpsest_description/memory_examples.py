@@ -286,6 +286,7 @@ ANSWERS: dict[str, Json] = {
                         "topic_key": "residence",
                         "subject": None,
                         "due_at": None,
+                        "rests_on_changed": False,
                     }
                 ],
             }
