@@ -125,3 +125,25 @@ def test_the_receipt_of_a_job_that_forgets_says_how_many_messages_it_hid(
     result = call("GET", f"/v1/jobs/{job['job_id']}").json["result"]
     assert result == {"forgotten": 2, "hidden_messages": 2}
     assert [message.get("hidden") for message in call("GET", PATH).json["messages"]] == [True, True]
+
+
+@pytest.mark.parametrize("by", ["mcp", "mem0", "mem0 all"])
+def test_each_way_to_delete_says_what_was_hidden(service: Service, call: Client, by: str) -> None:
+    service.work_while_waiting()
+    told(service, call, "I live in Hamburg.")
+    (memory,) = call("GET", "/v1/users/sarah/memories").json["memories"]
+    (message,) = call("GET", PATH).json["messages"]
+    hidden = {"messages": 1, "message_ids": [message["id"]]}
+    if by == "mcp":
+        params = {"name": "forget", "arguments": {"memory_ids": [memory["id"]]}}
+        asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        done = call("POST", "/v1/users/sarah/mcp", asked).json["result"]["structuredContent"]
+        assert done == {"deleted": [memory["id"]], "hidden": hidden}
+        return
+    if by == "mem0 all":
+        done = call("DELETE", "/compat/mem0/memories", query={"user_id": "sarah"}).json
+        assert done == {"message": "All relevant memories deleted", "hidden_messages": 1}
+        return
+    (listed,) = call("GET", "/compat/mem0/memories", query={"user_id": "sarah"}).json["results"]
+    done = call("DELETE", f"/compat/mem0/memories/{listed['id']}").json
+    assert done == {"message": "Memory deleted successfully!", "hidden": hidden}
