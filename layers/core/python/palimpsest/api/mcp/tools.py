@@ -228,8 +228,8 @@ TOOLS: Mapping[str, Tool] = {
         ("memory_id",),
     ),
     "forget": Tool(
-        "Delete memories for good, by their ids or by a filter. With dry_run nothing is deleted. The "
-        "answer says in how many messages the words that they came from were hidden.",
+        "Delete memories for good, by their ids or by a filter. With dry_run nothing is deleted. "
+        "The answer says in how many messages the words that they came from were hidden.",
         "write",
         _forget,
         ForgetArguments,

@@ -93,8 +93,8 @@ class NewTenantSettings(Closed):
     secrets: Annotated[
         SecretsRule,
         Field(
-            description="Passwords, keys, card numbers and the like in messages: "
-            "`keep_in_message` shows them to the message's own session alone, `mask` stores a mask,"
+            description="Passwords, keys, card numbers and the like in messages and their "
+            "metadata: `keep_in_message` shows them to the message's own session alone, `mask` stores a mask,"
             " `refuse` answers 422"
         ),
     ] = TenantSettings().secrets

@@ -125,7 +125,8 @@ def save_memories(
     names the version that it replaces. `updated` means that it was already stored; its letter case
     and the given fields are now as in the body. `unchanged` means that nothing changed. A repeated
     request changes nothing. For events this holds only with an Idempotency-Key, or with a
-    `valid_from` for each event. The user comes from the path, never from the body.
+    `valid_from` for each event. The user comes from the path, never from the body. Passwords, keys,
+    card numbers and the like are stored as `[secret]`.
     """
     scope = call.user(user_id)
     if any(memory.embedding is not None for memory in body.memories):
