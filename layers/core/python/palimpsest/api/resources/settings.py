@@ -94,8 +94,8 @@ class NewTenantSettings(Closed):
         SecretsRule,
         Field(
             description="Passwords, keys, card numbers and the like in messages and their "
-            "metadata: `keep_in_message` shows them to the message's own session alone, `mask` stores a mask,"
-            " `refuse` answers 422"
+            "metadata: `keep_in_message` shows them to the message's own session alone, `mask` "
+            "stores a mask, `refuse` answers 422"
         ),
     ] = TenantSettings().secrets
     limits: Annotated[Limits, Field(description="The tenant's limits", default_factory=Limits)]
