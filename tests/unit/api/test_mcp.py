@@ -199,7 +199,8 @@ def test_what_was_remembered_is_recalled_listed_and_forgotten(
     )
     twice = [second["id"], second["id"]]
     assert used(call, "forget", memory_ids=twice)["structuredContent"] == {
-        "deleted": [second["id"]]
+        "deleted": [second["id"]],
+        "hidden": {"messages": 0, "message_ids": []},
     }
     assert used(call, "list_memories")["content"][0]["text"] == "Nothing is known of that."
 

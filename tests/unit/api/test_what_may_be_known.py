@@ -125,3 +125,91 @@ def test_the_receipt_of_a_job_that_forgets_says_how_many_messages_it_hid(
     result = call("GET", f"/v1/jobs/{job['job_id']}").json["result"]
     assert result == {"forgotten": 2, "hidden_messages": 2}
     assert [message.get("hidden") for message in call("GET", PATH).json["messages"]] == [True, True]
+
+
+@pytest.mark.parametrize("by", ["mcp", "mem0", "mem0 all"])
+def test_each_way_to_delete_says_what_was_hidden(service: Service, call: Client, by: str) -> None:
+    service.work_while_waiting()
+    told(service, call, "I live in Hamburg.")
+    (memory,) = call("GET", "/v1/users/sarah/memories").json["memories"]
+    (message,) = call("GET", PATH).json["messages"]
+    hidden = {"messages": 1, "message_ids": [message["id"]]}
+    if by == "mcp":
+        params = {"name": "forget", "arguments": {"memory_ids": [memory["id"]]}}
+        asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        done = call("POST", "/v1/users/sarah/mcp", asked).json["result"]["structuredContent"]
+        assert done == {"deleted": [memory["id"]], "hidden": hidden}
+        return
+    if by == "mem0 all":
+        done = call("DELETE", "/compat/mem0/memories", query={"user_id": "sarah"}).json
+        assert done == {"message": "All relevant memories deleted", "hidden_messages": 1}
+        return
+    (listed,) = call("GET", "/compat/mem0/memories", query={"user_id": "sarah"}).json["results"]
+    done = call("DELETE", f"/compat/mem0/memories/{listed['id']}").json
+    assert done == {"message": "Memory deleted successfully!", "hidden": hidden}
+
+
+def remembers(call: Client, by: str) -> None:
+    """Save the secret as a memory, in one of the ways of the API."""
+    own = "/v1/users/sarah/memories"
+    if by == "POST":
+        call.save({"type": "fact", "content": SECRET, "metadata": {"password": "Xylophone77"}})
+    elif by == "PATCH":
+        (memory,) = call.save("I use the office network.").json["memories"]
+        change = {"content": SECRET, "metadata": {"note": SECRET}}
+        assert call("PATCH", f"{own}/{memory['id']}", change).status == 200
+    elif by == "mcp":
+        params = {"name": "remember", "arguments": {"content": SECRET}}
+        asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        assert call("POST", "/v1/users/sarah/mcp", asked).json["result"]["isError"] is False
+    else:
+        messages = [{"role": "user", "content": SECRET}]
+        body = {"user_id": "sarah", "messages": messages, "infer": False}
+        (memory,) = call("POST", "/compat/mem0/memories", body).json["results"]
+        if by == "mem0 PUT":
+            call("PUT", f"/compat/mem0/memories/{memory['id']}", {"text": f"{SECRET} It is new."})
+
+
+@pytest.mark.parametrize("by", ["POST", "PATCH", "mcp", "mem0", "mem0 PUT"])
+def test_a_secret_enters_no_record_however_it_is_saved(
+    service: Service, call: Client, by: str
+) -> None:
+    remembers(call, by)
+    service.brought_up_to_date()
+    shown = call("GET", "/v1/users/sarah/memories").text
+    assert "My password is [secret]." in shown
+    assert "Xylophone77" not in shown + repr(service.records())
+    found = call("POST", "/v1/users/sarah/recall", {"query": "What is my password?"}).text
+    assert "Xylophone77" not in found
+
+
+def test_a_preference_stays_as_the_caller_set_it(call: Client) -> None:
+    call("PUT", "/v1/users/sarah/preferences/wifi", {"value": SECRET})
+    assert call("GET", "/v1/users/sarah/preferences/wifi").json["value"] == SECRET
+
+
+@pytest.mark.parametrize(
+    ("metadata", "shown"),
+    [
+        ({"note": SECRET, "n": 1}, {"note": "My password is [secret].", "n": 1}),
+        ({"password": "Xylophone77"}, {"password": "[secret]"}),
+        ({"form": {"password": "Xylophone77"}}, {"form": {"password": "[secret]"}}),
+        ({"channel": "chat"}, {"channel": "chat"}),
+    ],
+)
+def test_metadata_of_a_message_follow_the_tenants_setting(
+    call: Client, metadata: dict[str, object], shown: dict[str, object]
+) -> None:
+    body = {
+        "user_id": "sarah",
+        "messages": [{"role": "user", "content": "Hello.", "metadata": metadata}],
+    }
+    call("PUT", "/v1/settings", {"secrets": "refuse"})
+    if metadata != shown:
+        refused = call("POST", PATH, body)
+        assert refused.json["code"] == "secret_refused"
+        assert refused.json["errors"][0]["field"] == "messages.0.metadata"
+    call("PUT", "/v1/settings", {"secrets": "mask"})
+    assert call("POST", PATH, body).status == 201
+    (message,) = call("GET", PATH).json["messages"]
+    assert message["metadata"] == shown

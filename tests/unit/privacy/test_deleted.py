@@ -346,3 +346,43 @@ def test_said_later_in_other_words_it_is_a_new_memory() -> None:
     hunt.send("t", [{"role": "user", "content": "I don't eat meat."}])
     hunt.later()
     assert list(hunt.known()) == ["I don't eat meat."]
+
+
+ELSEWHERE = [
+    (HOMES[0], "Any good cafes?", "Since you live in Kiel, try Colonna. It opens at nine."),
+    (HOMES[0], "Any good cafes?", "As you're based in Kiel, try Colonna. It opens at nine."),
+    (HOMES[1], "Wo gibt es Kaffee?", "Da du in Kiel wohnst, probier Colonna. Es öffnet um neun."),
+    (HOMES[2], "Un bon café ?", "Comme vous habitez à Brest, allez chez Colonna. C'est bon."),
+    (HOMES[3], "¿Un buen café?", "Como vives en Cádiz, prueba Colonna. Abre a las nueve."),
+]
+
+
+@pytest.mark.parametrize(("home", "asked", "answer"), ELSEWHERE)
+def test_an_answer_of_another_session_that_repeats_a_deleted_memory_is_hidden(
+    home: tuple[str, str, str, str], asked: str, answer: str
+) -> None:
+    text, word, question, _ = home
+    hunt = Hunt()
+    hunt.send("s", told(text))
+    hunt.later()
+    hunt.send("t", [{"role": "user", "content": asked}, {"role": "assistant", "content": answer}])
+    hunt.later()
+    receipt = hunt.service.manage_memories.delete(SARAH, hunt.id_of(word))
+    hunt.work()
+    forget_heard(hunt)
+    assert [(session, seq) for session, seq, _ in receipt.messages if session == "t"] == [("t", 2)]
+    assert word in str(hunt.service.context(TENANT.session("t")).messages)
+    assert not hunt.leaks(word, question=question)
+
+
+def test_an_answer_that_only_names_the_same_place_stays() -> None:
+    hunt = Hunt()
+    hunt.send("s", told("I live in Kiel."))
+    hunt.later()
+    talk = "Kiel is a city on the Baltic Sea."
+    hunt.send(
+        "t",
+        [{"role": "user", "content": "Which city is it?"}, {"role": "assistant", "content": talk}],
+    )
+    receipt = hunt.service.manage_memories.delete(SARAH, hunt.id_of("Kiel"))
+    assert not [seq for session, seq, _ in receipt.messages if session == "t"]

@@ -109,6 +109,7 @@ JOB: Json = {
         "parked": 0,
         "reasons": {},
         "dropped": {},
+        "withheld": {},
     },
     "records": [],
     "usage": {"model_calls": 1, "tokens_in": 6021, "tokens_out": 210, "cost_usd": None},

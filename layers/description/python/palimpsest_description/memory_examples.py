@@ -228,7 +228,10 @@ ANSWERS: dict[str, Json] = {
         "bearer_methods_supported": ["header"],
     },
     "Mem0Ping": {"status": "ok", "org_id": "acme", "project_id": "acme"},
-    "Mem0Message": {"message": "Memory deleted successfully!"},
+    "Mem0Message": {
+        "message": "Memory deleted successfully!",
+        "hidden": {"messages": 1, "message_ids": ["5f1c0d8f0f2b4a6e8c9d7b3a1e2f4c6d"]},
+    },
     "Mem0Memory": MEM0_MEMORY,
     "Mem0Results": {"results": [MEM0_MEMORY]},
     "Mem0Change": {

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import update_wrapper
 from inspect import Signature
-from typing import Annotated, Any, Literal, NotRequired, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, get_args
 
 from aws_lambda_powertools.event_handler import Response, content_types
 from pydantic import Field
@@ -20,6 +20,9 @@ from palimpsest.api.operations import Operation
 from palimpsest.conversations.session import Head
 from palimpsest.errors import TooLarge
 from palimpsest.memory.record import ListedType, Source
+
+if TYPE_CHECKING:
+    from palimpsest.memory.removal.sources import Hidden
 
 MAX_BYTES = 5_000_000
 
@@ -85,12 +88,17 @@ def provenance(source: Source) -> Provenance:
 
 
 class HiddenSources(TypedDict):
-    """The messages from whose words a deleted memory was made. Only the sessions of these messages
-    still show the words.
+    """The messages from whose words a deleted memory was made, and answers that repeat them. Only
+    the sessions of these messages still show the words.
     """
 
     messages: int
     message_ids: list[str]
+
+
+def hidden_sources(hidden: Hidden) -> HiddenSources:
+    ids = list(hidden.message_ids)
+    return {"messages": len(ids), "message_ids": ids}
 
 
 class Deleted(TypedDict):

@@ -11,7 +11,7 @@ from typing import Any
 from palimpsest.conversations.drafts import Draft
 from palimpsest.conversations.message import Chat, Message
 from palimpsest.errors import FieldError, Unprocessable
-from palimpsest.privacy.secrets import masked
+from palimpsest.privacy.secrets import MASK, holds_secret, masked
 from palimpsest.tenants.settings import SecretsRule
 
 _KEPT = frozenset({"role", "id", "tool_call_id", "type", "name"})
@@ -31,12 +31,13 @@ def holding_secrets(drafts: Sequence[Draft]) -> dict[int, Draft]:
 
 
 def _masked(draft: Draft) -> Draft:
-    chat, extra = masked_chat(draft.chat), masked_value(draft.extra)
-    return (
-        draft
-        if (chat, extra) == (draft.chat, draft.extra)
-        else replace(draft, chat=chat, extra=extra)
+    shown = replace(
+        draft,
+        chat=masked_chat(draft.chat),
+        extra=masked_value(draft.extra),
+        metadata=masked_fields(draft.metadata),
     )
+    return draft if shown == draft else shown
 
 
 def admitted(
@@ -48,7 +49,8 @@ def admitted(
     """
     if rule == "refuse" and masked_drafts:
         errors = tuple(
-            FieldError(f"messages.{number}.content", "holds a secret") for number in masked_drafts
+            FieldError(f"messages.{number}.{_place(drafts[number], shown)}", "holds a secret")
+            for number, shown in masked_drafts.items()
         )
         raise Unprocessable(
             "The tenant's settings refuse messages with secrets.",
@@ -58,6 +60,12 @@ def admitted(
     if rule == "mask":
         return [masked_drafts.get(number, draft) for number, draft in enumerate(drafts)]
     return drafts
+
+
+def _place(draft: Draft, shown: Draft) -> str:
+    """Return the name of the field in which the draft holds a secret."""
+    is_said = (draft.chat, draft.extra) != (shown.chat, shown.extra)
+    return "content" if is_said else "metadata"
 
 
 def without_secrets(message: Message) -> Message:
@@ -84,3 +92,20 @@ def masked_value(value: Any) -> Any:
     if isinstance(value, Sequence) and not isinstance(value, bytes):
         return [masked_value(element) for element in value]
     return value
+
+
+def masked_fields(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return metadata with a mask in place of each secret. The name of a field may show that its
+    value is a secret, as in `password`.
+    """
+    return {name: _masked_field(name, value) for name, value in metadata.items()}
+
+
+def _masked_field(name: str, value: Any) -> Any:
+    named = f"{name}: "
+    if isinstance(value, str):
+        shown = masked(named + value)
+        return shown.removeprefix(named) if shown.startswith(named) else masked(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return MASK if holds_secret(f"{named}{value}") else value
+    return masked_fields(value) if isinstance(value, Mapping) else masked_value(value)

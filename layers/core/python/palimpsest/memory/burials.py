@@ -9,7 +9,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from palimpsest.memory.distinct import BEGINNING, areas, distinct_words, named_terms, numbers
+from palimpsest.memory.distinct import (
+    BEGINNING,
+    areas,
+    distinct_words,
+    named_terms,
+    numbers,
+    speaks_of_its_reader,
+)
 from palimpsest.memory.record import KEYED, Record
 from palimpsest.memory.states import meanings, topics_of_one_value
 from palimpsest.memory.traces import Burial as Burial  # noqa: PLC0414 - given on
@@ -180,6 +187,20 @@ class Buried:
             for start, end, sentence in located(text)
             if terms & self._repeated(sentence)
         )
+
+    def said_to_the_user(self, text: str, *, at: int) -> Ranges:
+        """Return the ranges of the sentences in an assistant's message of the time `at` that say
+        what a deleted memory said: in its words, or in other words to the user. A sentence that
+        only names the same place or thing says something else.
+        """
+        if not self.echoes(text):
+            return ()
+
+        def is_of_it(sentence: str) -> bool:
+            is_to_user = speaks_of_its_reader(sentence)
+            return self._says(sentence, at=at if is_to_user else None)
+
+        return tuple((start, end) for start, end, sentence in located(text) if is_of_it(sentence))
 
     def _repeated(self, sentence: str) -> set[str]:
         """Return digests of a sentence's words: of each whole word, and of its beginning."""

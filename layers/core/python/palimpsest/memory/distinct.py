@@ -120,6 +120,16 @@ def areas(text: str) -> Iterator[str]:
             yield area
 
 
+def speaks_of_its_reader(sentence: str) -> bool:
+    """Return whether a sentence of an answer says something of the person whom it answers."""
+    return _addressed().search(sentence) is not None
+
+
+@cache
+def _addressed() -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{'|'.join(entries(PACKAGE, 'addressed'))})(?!\w)", re.IGNORECASE)
+
+
 @cache
 def _everyday() -> frozenset[str]:
     words = entries(PACKAGE, "everyday")

@@ -17,7 +17,7 @@ from palimpsest.memory.endings import Superseded, together
 from palimpsest.memory.filters import MemoryFilter, MemoryType
 from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
 from palimpsest.memory.preferences import limited
-from palimpsest.memory.record import GRAPH, ListedType, Record
+from palimpsest.memory.record import GRAPH, KEYED, ListedType, Record
 from palimpsest.memory.remember import Remember, Room
 from palimpsest.memory.removal.drawn import ForgetDrawn
 from palimpsest.memory.removal.sources import Hidden, HidesSources, hides_nothing
@@ -29,8 +29,10 @@ from palimpsest.memory.removal.transactions import (
     transactions,
 )
 from palimpsest.memory.resting import check_grounds
+from palimpsest.memory.secrets import masked_texts
 from palimpsest.memory.statements import confirmed, drawing, edited, topic_of_edits
 from palimpsest.memory.versions import Version, single, versions
+from palimpsest.privacy.secrets import masked
 from palimpsest.retry import until_committed
 from palimpsest.scope import UserScope
 from palimpsest.tenants.ports import Tenants
@@ -197,9 +199,9 @@ class ManageMemories:
 
     @tracing.operation("update_memory", tracing.one)
     def patch(self, scope: UserScope, record_id: str, change: RecordChange) -> Record:
-        """Change a current record, and return the result. New content creates a new version, with
-        another id. A repeated change returns that version, as long as it is current and has all
-        fields of the change.
+        """Change a current record, and return the result. Secrets in the change are masked. New
+        content creates a new version, with another id. A repeated change returns that version, as
+        long as it is current and has all fields of the change.
 
         Raises `NotFound` and `Conflict` (`not_current`). Raises `Conflict` (`is_preference`,
         `is_in_graph`) for preferences and parts of the graph, which other routes change.
@@ -214,6 +216,7 @@ class ManageMemories:
         changes = {
             name: value for name, value in fields.items() if value is not None and value is not KEPT
         }
+        changes = masked_texts(changes)
         changes |= {name: None for name in CLEARED if fields[name] is None}
         if changes.keys() & {"occurs_at", "due_at"}:
             changes["time_unit"] = "day"
@@ -252,7 +255,10 @@ class ManageMemories:
         stored = self._found(scope, record_id)
         if stored.version.is_current:
             raise Conflict("This version is current already.", code="is_current")
-        return self._supersede(scope, epoch, stored, stored.record.content, {}, call=call)
+        content = stored.record.content
+        if stored.record.type not in KEYED:
+            content = masked(content)  # an older release stored it as it was sent
+        return self._supersede(scope, epoch, stored, content, {}, call=call)
 
     def _supersede(
         self,

@@ -32,6 +32,7 @@ from palimpsest.memory.endings import Endings, Superseded, superseded_by
 from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
 from palimpsest.memory.record import Record
 from palimpsest.memory.resting import check_grounds
+from palimpsest.memory.secrets import without_secrets
 from palimpsest.memory.statements import AT_ONCE, Statement, event_before
 from palimpsest.retry import until_committed
 from palimpsest.scope import UserScope
@@ -110,8 +111,8 @@ class Remember:
         once: Once | None = None,
         guard: Guard | None = None,
     ) -> tuple[Remembered, ...]:
-        """Remember 1 to 30 statements, and return the outcome of each, in order. `guard` may change
-        each commit.
+        """Remember 1 to 30 statements, without their secrets, and return the outcome of each, in
+        order. `guard` may change each commit.
 
         Statements that do not fit one transaction are stored in several, one after the other. If
         the same call is repeated (`once`), it continues where the first call stopped. It then
@@ -121,6 +122,7 @@ class Remember:
         expiry that has passed, and if `rests_on` has an id that is not a memory of the user.
         """
         self._check_expiries(statements)
+        statements = list(map(without_secrets, statements))
         grounds = [statement.rests_on for statement in statements]
         check_grounds(self.memories, scope, grounds, field="memories.{}.rests_on")
         if once is not None:

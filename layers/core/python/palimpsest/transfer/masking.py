@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from palimpsest.conversations.message import Message
-from palimpsest.conversations.secrets import masked_chat, without_secrets
+from palimpsest.conversations.secrets import masked_chat, masked_fields, without_secrets
 from palimpsest.conversations.session import Compaction, Head, Settings
 from palimpsest.memory.burials import WHOLE
 from palimpsest.privacy.secrets import masked
@@ -20,7 +20,7 @@ def holds_a_secret(row: Row) -> bool:
     if row["kind"] != "message":
         return False
     message = read(Message, row)
-    return without_secrets(message) is not message
+    return _without_secrets(message) is not message
 
 
 def masked_session(
@@ -51,8 +51,14 @@ def masked_session(
 
 
 def _masked(message: Message, *, now: str) -> Message:
-    shown = without_secrets(message)
+    shown = _without_secrets(message)
     if shown is message:
         return message
     hidden = ((0, WHOLE),) if message.hidden else ()
     return replace(shown, redacted_at=message.redacted_at or now, hidden=hidden)
+
+
+def _without_secrets(message: Message) -> Message:
+    metadata = masked_fields(message.metadata)
+    shown = without_secrets(message)
+    return shown if metadata == message.metadata else replace(shown, metadata=metadata)

@@ -11,6 +11,7 @@ from aws_lambda_powertools.event_handler import Response
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from palimpsest.api import problems
+from palimpsest.api.answers import hidden_sources
 from palimpsest.api.call import Call, Service
 from palimpsest.api.encoding import dumps
 from palimpsest.api.fields import Closed, Json
@@ -143,6 +144,8 @@ def _memory_history(service: Service, call: Call, user: str, arguments: HistoryA
 
 
 def _forget(service: Service, call: Call, user: str, arguments: ForgetArguments) -> Answer:
+    from palimpsest.memory.removal.sources import Hidden  # not at import: few calls need it
+
     scope = call.user(user)
     if arguments.filter is not None:
         limits = arguments.filter.model_dump(exclude_unset=True)
@@ -153,12 +156,13 @@ def _forget(service: Service, call: Call, user: str, arguments: ForgetArguments)
     manage, ids = service.manage_memories, [*dict.fromkeys(arguments.memory_ids or ())]
     for memory in ids:  # before anything is deleted
         manage.read(scope, memory)
-    for memory in () if arguments.dry_run else ids:
+    if arguments.dry_run:
+        return {"dry_run": True, "count": len(ids), "ids": ids}
+    hidden = Hidden()
+    for memory in ids:
         with views.no_static_fact(service, call, memory):
-            manage.delete(scope, memory)
-    return (
-        {"dry_run": True, "count": len(ids), "ids": ids} if arguments.dry_run else {"deleted": ids}
-    )
+            hidden += manage.delete(scope, memory)
+    return {"deleted": ids, "hidden": hidden_sources(hidden)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +228,8 @@ TOOLS: Mapping[str, Tool] = {
         ("memory_id",),
     ),
     "forget": Tool(
-        "Delete memories for good, by their ids or by a filter. With dry_run nothing is deleted.",
+        "Delete memories for good, by their ids or by a filter. With dry_run nothing is deleted. "
+        "The answer says in how many messages the words that they came from were hidden.",
         "write",
         _forget,
         ForgetArguments,

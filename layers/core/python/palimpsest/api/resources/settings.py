@@ -93,9 +93,9 @@ class NewTenantSettings(Closed):
     secrets: Annotated[
         SecretsRule,
         Field(
-            description="Passwords, keys, card numbers and the like in messages: "
-            "`keep_in_message` shows them to the message's own session alone, `mask` stores a mask,"
-            " `refuse` answers 422"
+            description="Passwords, keys, card numbers and the like in messages and their "
+            "metadata: `keep_in_message` shows them to the message's own session alone, `mask` "
+            "stores a mask, `refuse` answers 422"
         ),
     ] = TenantSettings().secrets
     limits: Annotated[Limits, Field(description="The tenant's limits", default_factory=Limits)]

@@ -1,5 +1,5 @@
-"""Hides the words in messages from which deleted memories were made. Only the sessions of these
-messages still show the words.
+"""Hides the words in messages from which deleted memories were made, and answers of any session
+that repeat them. Only the sessions of these messages still show the words.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
-from palimpsest.clock import Clock, seconds
+from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.conversations.lifecycle import job_on
 from palimpsest.conversations.message import Message, text_of
 from palimpsest.conversations.payloads import RemovalPayload
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.redact import Redact
 from palimpsest.conversations.session import Commit, Head
-from palimpsest.conversations.spoken import visible_text
+from palimpsest.conversations.spoken import said_at, visible_text
 from palimpsest.errors import NotFound
 from palimpsest.memory.burials import WHOLE, Burial, Buried, Ranges, States, merged
 from palimpsest.memory.ports import Memories
@@ -30,6 +30,10 @@ DELETED = "[deleted]"
 
 AT_ONCE = 40  # most messages of one commit
 ANSWERS = 6  # messages after a source that may repeat it
+MOST_SESSIONS = 20
+"""How many of the user's newest sessions are searched for answers that repeat a deleted memory."""
+
+MOST_SEARCHED = 100  # newest messages of each of these sessions
 MOST_SAID_AGAIN = 200  # messages of chunks in which a memory was said again
 
 
@@ -46,6 +50,8 @@ class Hidden:
     def __add__(self, other: Hidden) -> Hidden:
         return Hidden(tuple(dict.fromkeys((*self.messages, *other.messages))))
 
+
+_Marks = Callable[[Head], list[tuple[Message, bool]]]
 
 HidesSources = Callable[[UserScope, Sequence[Record], Sequence[Burial]], Hidden]
 """Hides the words from which removed records were made. Safe to repeat. Raises `Unavailable`."""
@@ -78,9 +84,16 @@ class HideSources:
         buried, done = Buried(scope, burials, self.states), Hidden()
         for session, quotes in self._sources(scope, removed).items():
             where = scope.owner.session(session)
-            hide = partial(self._hide, where, scope, quotes, buried)
-            done += until_committed(hide, clock=self.clock)
+            of_source = partial(self._marked, where, quotes=quotes, buried=buried)
+            done += self._hidden(where, scope, of_source)
+        newest = self.sessions.listed(scope.owner, user=scope.user, limit=MOST_SESSIONS, after=None)
+        for session in newest.sessions:
+            where = scope.owner.session(session)
+            done += self._hidden(where, scope, partial(self._repeating, where, buried=buried))
         return done
+
+    def _hidden(self, where: SessionScope, scope: UserScope, marks: _Marks) -> Hidden:
+        return until_committed(partial(self._hide, where, scope, marks), clock=self.clock)
 
     def _sources(
         self, scope: UserScope, removed: Sequence[Record]
@@ -99,19 +112,13 @@ class HideSources:
             _add(quotes, record.source)
         return quotes
 
-    def _hide(
-        self,
-        where: SessionScope,
-        scope: UserScope,
-        quotes: Mapping[int, tuple[str, ...]],
-        buried: Buried,
-    ) -> Hidden:
-        """Mark the messages of one session. Raises `CommitLost`."""
+    def _hide(self, where: SessionScope, scope: UserScope, marks: _Marks) -> Hidden:
+        """Mark messages of one session. Raises `CommitLost`."""
         head = self.sessions.open(where).head
         now = seconds(self.clock.now())
         if head is None or head.is_gone(now) or head.user != scope.user:
             return Hidden()
-        marked = self._marked(where, head, quotes, buried)
+        marked = marks(head)
         changed = [message for message, is_new in marked if is_new]
         for start in range(0, len(changed), AT_ONCE):
             part = changed[start : start + AT_ONCE]
@@ -131,8 +138,31 @@ class HideSources:
             head = after
         return Hidden(tuple((where.session, message.seq, message.id) for message, _ in marked))
 
+    def _repeating(
+        self, where: SessionScope, head: Head, *, buried: Buried
+    ) -> list[tuple[Message, bool]]:
+        """Return the newest messages of an assistant that repeat a deleted memory, with their
+        marks. Each has the information whether its marks are new.
+        """
+        first = max(head.base + 1, head.seq - MOST_SEARCHED + 1)
+        done = []
+        for message in self.sessions.messages(where, first=first, last=head.seq):
+            if message.role != "assistant" or message.is_outside or head.is_withdrawn(message.seq):
+                continue
+            at = milliseconds(said_at(message))
+            ranges = buried.said_to_the_user(text_of(message.chat), at=at)
+            if ranges:
+                marked = replace(message, hidden=merged(message.hidden, ranges))
+                done.append((marked, marked != message))
+        return done
+
     def _marked(
-        self, where: SessionScope, head: Head, quotes: Mapping[int, tuple[str, ...]], buried: Buried
+        self,
+        where: SessionScope,
+        head: Head,
+        *,
+        quotes: Mapping[int, tuple[str, ...]],
+        buried: Buried,
     ) -> list[tuple[Message, bool]]:
         """Return the messages with their marks, each with the information whether its marks are
         new.

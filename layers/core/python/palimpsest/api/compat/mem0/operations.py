@@ -19,6 +19,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Path, Query
 from pydantic import BaseModel, ValidationError
 
 from palimpsest.api import problems
+from palimpsest.api.answers import hidden_sources
 from palimpsest.api.call import Call, Service
 from palimpsest.api.compat.mem0 import filters
 from palimpsest.api.compat.mem0.shapes import (
@@ -219,8 +220,11 @@ def mem0_delete_all(
     forget, scope = service.forget, call.user(selection.user)
     where = _asked(ForgetRequest, {"filter": limits}).filter.read()
     job_id = call.made(lambda key: forget(scope, where, key=key))
-    ended(service, call, job_id, LONGEST_WAIT)
-    return {"message": "All relevant memories deleted"}
+    job = ended(service, call, job_id, LONGEST_WAIT)
+    answer: Mem0Message = {"message": "All relevant memories deleted"}
+    if job is not None:
+        answer["hidden_messages"] = job.result.get("hidden_messages", 0)
+    return answer
 
 
 @operation("GET /compat/mem0/memories/{mem0_id}", answers={200: "Mem0Memory"})
@@ -254,11 +258,11 @@ def mem0_update(service: Service, call: Call, *, mem0_id: MemoryId, body: Mem0Up
 def mem0_delete(service: Service, call: Call, *, mem0_id: MemoryId) -> Mem0Message:
     """Delete one memory.
 
-    All its versions are removed for good.
+    All its versions are removed for good. `hidden` names the messages in which words were hidden.
     """
     memory, user = _split(mem0_id)
-    service.manage_memories.delete(call.user(user), memory, whole=True)
-    return {"message": "Memory deleted successfully!"}
+    hidden = service.manage_memories.delete(call.user(user), memory, whole=True)
+    return {"message": "Memory deleted successfully!", "hidden": hidden_sources(hidden)}
 
 
 @operation("GET /compat/mem0/memories/{mem0_id}/history", answers={200: "Mem0Change[]"})

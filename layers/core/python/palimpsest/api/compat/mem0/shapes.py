@@ -8,6 +8,7 @@ from typing import Annotated, Any, NotRequired
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
+from palimpsest.api.answers import HiddenSources
 from palimpsest.api.resources.recall import MAX_QUERY
 
 Filters = Annotated[
@@ -108,7 +109,20 @@ class Mem0Results(TypedDict):
 
 
 class Mem0Message(TypedDict):
+    """The answer to a deletion. mem0's clients read only `message`."""
+
     message: str
+    hidden: NotRequired[
+        Annotated[
+            HiddenSources,
+            Field(description="For one memory: the words that were hidden in its messages"),
+        ]
+    ]
+    hidden_messages: NotRequired[
+        Annotated[
+            int, Field(description="For all memories: the number of messages with hidden words")
+        ]
+    ]
 
 
 class Mem0Ping(TypedDict):

@@ -12,7 +12,7 @@ from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.params import Path, Query
 from pydantic import Field
 
-from palimpsest.api.answers import Deleted, WouldForget
+from palimpsest.api.answers import Deleted, WouldForget, hidden_sources
 from palimpsest.api.call import Call, Service
 from palimpsest.api.fields import (
     LIKE_AN_ID,
@@ -125,7 +125,8 @@ def save_memories(
     names the version that it replaces. `updated` means that it was already stored; its letter case
     and the given fields are now as in the body. `unchanged` means that nothing changed. A repeated
     request changes nothing. For events this holds only with an Idempotency-Key, or with a
-    `valid_from` for each event. The user comes from the path, never from the body.
+    `valid_from` for each event. The user comes from the path, never from the body. Passwords, keys,
+    card numbers and the like are stored as `[secret]`.
     """
     scope = call.user(user_id)
     if any(memory.embedding is not None for memory in body.memories):
@@ -223,7 +224,8 @@ def delete_memory(
 
     Remove one version for good. If it was the current version, the topic has no current version
     afterwards; no older version becomes current. The words that the memory came from are hidden
-    from recall, answers and other sessions. If these words, or older words that say the same, are
+    from recall, answers and other sessions, and so are answers of the user's newest sessions that
+    repeat them. If these words, or older words that say the same, are
     sent again under any id, they do not make the memory again. The words' own session still shows
     them, with a mark, unless they are redacted. A statement that is made later is a new memory.
     """
@@ -231,8 +233,7 @@ def delete_memory(
     with no_static_fact(service, call, memory_id):
         hidden = service.manage_memories.delete(scope, memory_id)
     answer: Deleted = {"id": memory_id, "deleted": True}
-    ids = list(hidden.message_ids)
-    answer["hidden"] = {"messages": len(ids), "message_ids": ids}
+    answer["hidden"] = hidden_sources(hidden)
     if sources == "redact":
         answer["redactions"] = list(service.redact_sources(scope, hidden))
     return answer
