@@ -81,7 +81,8 @@ def is_of_a_person(
 ) -> bool:
     """Replace or end what is known of one of the user's people, and return whether the statement
     does so: "Anna has moved to Linz", after "My sister Anna lives in Graz". A finding that depends
-    on others and is about somebody's name has no other use, so it returns True for that too.
+    on others and is about somebody's name has no other use, so it returns True for that too. If it
+    changes nothing, it is stored if somebody of that name is known.
     """
     is_dropped = finding.depends and finding.subject not in (None, USER)
     content = unlabelled(statement.content, statement.subject)
@@ -97,7 +98,9 @@ def is_of_a_person(
     ended_here = [place for place, record in enumerate(own) if of_person.effect_on(record)]
     changed = [(record, effect) for record in stored if (effect := of_person.effect_on(record))]
     if not ended_here and not changed:
-        return is_dropped
+        if finding.depends:  # nothing changes, but it is said of somebody who is known
+            state.statements.append((replace(finding, depends=False), statement, rank))
+        return finding.depends
     for place in ended_here:
         end_own(place, order, state)
     replaced = next((record for record, effect in changed if effect == "replaces"), None)

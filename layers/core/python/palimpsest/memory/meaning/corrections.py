@@ -344,17 +344,22 @@ def corrected(content: str, by: Correction) -> str | None:
     if by.old is None and (worded := _with_its_preposition(content, by.new.strip(_ENDS))):
         return worded
     new = after(_glue(), by.new).strip(_ENDS)
-    if not new:
-        return None
-    if by.old:
+    if by.old and new:
         return _contrasted(content, by.new.strip(_ENDS), by.old)
-    place = _likely_place(content, new, by) if is_short(content) else None
+    place = _likely_place(content, new, by) if new and is_short(content) else None
     if place is None:
         return None
-    start, article = place[0], by.new.strip(_ENDS).removesuffix(new)
+    return _put_with_article(content, place, new, by.new.strip(_ENDS).removesuffix(new))
+
+
+def _put_with_article(content: str, place: tuple[int, int], new: str, article: str) -> str | None:
+    """Return the content with the new value in this place, and with its own article if the old one
+    has an article too: "la batería" in place of "el bajo".
+    """
+    start, end = place
     before = _ARTICLE.search(content[:start])
-    if before is not None and _ARTICLE.fullmatch(article):  # "el bajo", "la batería"
-        return _put(content, (before.start(), place[1]), article + new)
+    if before is not None and _ARTICLE.fullmatch(article):
+        return _put(content, (before.start(), end), article + new)
     return _put(content, place, new)
 
 
