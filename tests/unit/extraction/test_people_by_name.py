@@ -81,7 +81,7 @@ def test_what_is_said_of_somebody_by_name_is_known(before: str, now: str) -> Non
     service = told(before, now)
     assert current(service) == {before, now}
     (record,) = [version.record for version in versions(service) if version.record.content == now]
-    assert record.subject == now.split()[0].split("'")[0].casefold()
+    assert record.subject == now.split(maxsplit=1)[0].split("'", maxsplit=1)[0].casefold()
 
 
 @pytest.mark.parametrize(

@@ -97,18 +97,24 @@ def is_of_a_person(
         return is_dropped
     ended_here = [place for place, record in enumerate(own) if of_person.effect_on(record)]
     changed = [(record, effect) for record in stored if (effect := of_person.effect_on(record))]
-    if not ended_here and not changed:
-        if finding.depends:  # nothing changes, but it is said of somebody who is known
-            state.statements.append((replace(finding, depends=False), statement, rank))
-        return finding.depends
+    is_change = bool(ended_here or changed)
+    if not is_change and not is_dropped:
+        return False
     for place in ended_here:
         end_own(place, order, state)
     replaced = next((record for record, effect in changed if effect == "replaces"), None)
     for record, _ in changed[:MOST_ENDED]:
         if record is not replaced:
             end_stored(record, order, state)
-    if of_person.slots or not finding.depends:
-        plain = replace(statement, type="fact", topic=None) if replaced else statement
-        version = next_version(plain, replaced) if replaced else plain
-        state.statements.append((replace(finding, depends=False), version, rank))
+    if of_person.slots or not finding.depends or not is_change:
+        state.statements.append(
+            (replace(finding, depends=False), _version(statement, replaced), rank)
+        )
     return True
+
+
+def _version(statement: Statement, replaced: Record | None) -> Statement:
+    """Return the statement as the next version of the record that it replaces, if there is one."""
+    if replaced is None:
+        return statement
+    return next_version(replace(statement, type="fact", topic=None), replaced)

@@ -15,7 +15,7 @@ from palimpsest.memory.meaning.slots import MOST_NAMED, says_the_same_of, singul
 from palimpsest.memory.record import Record
 from palimpsest.memory.statements import Statement
 
-ALLERGY = "allergy_"
+ALLERGY, PREFERENCE = "allergy_", "preference_"
 
 
 def in_known_words(statement: Statement, state: KnownStatements) -> Statement:
@@ -26,7 +26,10 @@ def in_known_words(statement: Statement, state: KnownStatements) -> Statement:
         return statement
     if statement.topic is not None and statement.topic.startswith(ALLERGY):
         return _of_known_allergy(statement, state)
-    if statement.topic is not None:
+    is_liked = statement.topic is not None and statement.topic.startswith(PREFERENCE)
+    if statement.topic is not None and not is_liked:
+        return _of_known_value(statement, state)
+    if is_liked and any(record.topic_key == statement.topic_key for record in state.records):
         return _of_known_value(statement, state)
     if not 0 < len(naming(statement.content)) <= MOST_NAMED:
         return statement

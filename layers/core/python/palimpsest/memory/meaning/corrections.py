@@ -34,6 +34,7 @@ from palimpsest.text.word_files import entries
 
 MOST_WORDS = 4  # of a value that is corrected
 MOST_TAILED = 8  # words of a statement whose last words are corrected
+MOST_OF_OBJECT = 2  # words of the only value of a statement
 MOST_AGAIN = 6  # words of a phrase that is begun again
 FEW_WORDS = 3  # of a correction that only a word such as "sorry" marks
 ALIKE, CLEARLY_ALIKE = 0.7, 0.8  # how alike two spellings of one word must be
@@ -573,7 +574,8 @@ def _only_value(content: str, new: str) -> tuple[int, int] | None:
     if match is None or content.count(" ") >= MOST_TAILED or _names_nothing(new):
         return None
     tail = after(_glue(), match["tail"])
-    if len(tail.split()) != len(new.split()) or form_of(tail) != form_of(new):
+    count = len(new.split())
+    if count > MOST_OF_OBJECT or len(tail.split()) != count or form_of(tail) != form_of(new):
         return None
     return match.end("tail") - len(tail), match.end("tail")
 

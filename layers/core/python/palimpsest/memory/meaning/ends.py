@@ -78,7 +78,9 @@ by its topic.
 """
 MOST_SAID = 4  # words of a record, among which its verb is
 MAY_HAVE_A_TAIL: Final = frozenset({"activity", "left", "possession", "thing", "job"})
-SAYS: Final = {LIFTED: "bans", "mended": "broken", "visit": "visits"}
+MENDED: Final = "mended"
+"""The kind of an end of something that was broken or ill."""
+SAYS: Final = {LIFTED: "bans", MENDED: "broken", "visit": "visits"}
 """By kind of end, the list of words of which a statement has one if such an end can concern it."""
 NEVER: Final = frozenset({"never", "nie", "niemals", "jamais", "nunca"})
 HELD: Final = ("boss", "role_", "held_by_")
