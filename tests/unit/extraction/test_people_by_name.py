@@ -75,6 +75,7 @@ def test_an_instruction_keeps_the_words_before_its_please() -> None:
         ("Mein Hund heißt Rex.", "Rex hat Angst vor Feuerwerk."),
         ("Mon chat s'appelle Milo.", "Milo déteste les chiens."),
         ("Mi perro se llama Rex.", "Rex tiene miedo a los petardos."),
+        ("My horse is called Star.", "Star only eats apples."),
     ],
 )
 def test_what_is_said_of_somebody_by_name_is_known(before: str, now: str) -> None:

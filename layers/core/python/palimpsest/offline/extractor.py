@@ -441,7 +441,12 @@ def _kind_of(text: str) -> tuple[StatementKind | None, re.Match[str] | None]:
     other, other_match = kind_of(timeless)
     if other is None:
         other, other_match = kind_of(restated(text))
-    if other is None or (kind is not None and _rank(kind) < _rank(other)):
+    is_rule = kind is not None and kind.name == "rule"  # only by "from now on", if it is no order
+    if other is None or (
+        kind is not None
+        and _rank(kind) < _rank(other)
+        and not (is_rule and other.type == "fact" and salience.is_own(timeless))
+    ):
         return kind, matched
     return other, other_match
 

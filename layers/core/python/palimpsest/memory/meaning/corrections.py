@@ -146,6 +146,8 @@ def correction_of(text: str) -> Correction | None:
 def _with_signals(text: str) -> Correction | None:
     """Return the correction in a text that has a word of corrections."""
     sentence = spoken(text)
+    if _MEANT_NOTHING.search(sentence):
+        return None
     marked = after(_marked_signals(), sentence).strip(_ENDS)
     left = _after_clear_signals(text.strip())
     marked = marked if left is None else spoken(left).strip(_ENDS)
@@ -465,6 +467,7 @@ def _numbers(tokens: list[re.Match[str]], new: str) -> tuple[int, int] | None:
     return best[0].span() if best else None
 
 
+_MEANT_NOTHING = re.compile(r"\bmeant? no \w", re.IGNORECASE)  # "I meant no harm"
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|er|ère|e|º|ª)", re.IGNORECASE)
 COUNTS = frozenset({"digits", "words"})
 
