@@ -23,6 +23,7 @@ ENDED = [
     ("Wir fahren im Juli nach Griechenland.", "Die Reise nach Griechenland ist abgesagt."),
     ("On part en Grèce en juillet.", "Le voyage en Grèce est annulé."),
     ("Vamos a Grecia en julio.", "Se canceló el viaje a Grecia."),
+    ("Wir heiraten im August.", "Die Hochzeit ist abgesagt."),
     ("Ich bin schwanger.", "Unser Baby ist da!"),
     ("Estoy embarazada.", "¡Ya nació el bebé!"),
     ("I manage a team of six people.", "I'm no longer a manager."),

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.memory.test_ends_and_corrections import current, told
+from tests.unit.memory.test_ends_and_corrections import current, told, versions
 
 SISTER = "My sister Anna lives in Graz."
 BROTHER = "My brother Ben works for Shell."
@@ -64,3 +64,29 @@ def test_of_two_people_of_one_name_nothing_is_changed() -> None:
 def test_an_instruction_keeps_the_words_before_its_please() -> None:
     order = "From now on give me long, detailed answers please."
     assert set(current(told(order))) == {order}
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ("My dog is called Rex.", "Rex is scared of fireworks."),
+        ("My sister is called Jane.", "Jane lives in Oslo."),
+        ("My sister is called Jane.", "Jane's a nurse."),
+        ("Mein Hund heißt Rex.", "Rex hat Angst vor Feuerwerk."),
+        ("Mon chat s'appelle Milo.", "Milo déteste les chiens."),
+        ("Mi perro se llama Rex.", "Rex tiene miedo a los petardos."),
+        ("My horse is called Star.", "Star only eats apples."),
+    ],
+)
+def test_what_is_said_of_somebody_by_name_is_known(before: str, now: str) -> None:
+    service = told(before, now)
+    assert current(service) == {before, now}
+    (record,) = [version.record for version in versions(service) if version.record.content == now]
+    assert record.subject == now.split(maxsplit=1)[0].split("'", maxsplit=1)[0].casefold()
+
+
+@pytest.mark.parametrize(
+    "text", ["Python is a great language.", "Jane lives in Oslo.", "Is Rex ill?"]
+)
+def test_what_is_said_of_an_unknown_name_is_not_known(text: str) -> None:
+    assert current(told("My dog is called Rex.", text)) == {"My dog is called Rex."}

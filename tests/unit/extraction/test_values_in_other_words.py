@@ -15,6 +15,8 @@ OF_THE_PRESENT = [
     ("Antworte mir auf Englisch.", "Antworte ab jetzt auf Deutsch."),
     ("Réponds en français.", "Désormais, réponds en espagnol."),
     ("Respóndeme en inglés.", "A partir de ahora respóndeme en español."),
+    ("Je déteste les champignons.", "Désormais j'aime les champignons."),
+    ("Sprich Englisch mit mir.", "In Zukunft bitte Deutsch mit mir sprechen."),
 ]
 AGES = [
     ("My mom is 60.", "My mom turned 61 today."),
@@ -38,6 +40,7 @@ MAKES = [
     ("Uso Windows.", "Me he pasado a Linux."),
     ("I have a MacBook.", "I switched to a ThinkPad."),
     ("I drive a Ford.", "I have a new car, a Kia."),
+    ("My car is a Golf.", "I bought a Tesla to replace the Golf."),
 ]
 ANSWERS = [
     ("I prefer short answers.", "I prefer long answers."),
@@ -68,6 +71,7 @@ OF_OTHERS = [
     ("My daughter is 7.", "My daughter turned 8 pages of the book."),
     ("My mother is 62.", "My aunt turned 63 today."),
     ("I'm 30.", "My company turned 10 today."),
+    ("Je me lève à 6 heures tous les jours.", "Je me suis levé à 9 heures aujourd'hui."),
 ]
 
 
@@ -112,6 +116,13 @@ def test_a_bare_value_corrects_the_only_value_before(said: str, meant: str, righ
     assert current(told(said, meant)) == {right}
 
 
-@pytest.mark.parametrize("meant", ["I meant well.", "That should be fun.", "I meant to ask you."])
+@pytest.mark.parametrize(
+    "meant", ["I meant no harm.", "That should be fun.", "I meant to ask you."]
+)
 def test_words_that_are_no_value_correct_nothing(meant: str) -> None:
     assert "I walk dogs." in current(told("I walk dogs.", meant))
+
+
+def test_what_is_liked_in_two_wordings_is_one_memory() -> None:
+    assert current(told("I love hiking.", "I really like to hike.")) == {"I love hiking."}
+    assert len(current(told("I love hiking.", "I love jazz."))) == 2

@@ -4,16 +4,17 @@ Learned weights decide, and only a clear decision counts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final, Literal
 
-from palimpsest.memory.meaning.ends import ends_of
+from palimpsest.memory.meaning.ends import MENDED, ends_of
 from palimpsest.memory.meaning.frames import differ_in_value
 from palimpsest.memory.meaning.occasions import are_of_other_occasions
 from palimpsest.memory.meaning.people import is_of_another
-from palimpsest.memory.meaning.reading import fields_of, is_meant_by, naming
+from palimpsest.memory.meaning.reading import any_of, fields_of, is_meant_by, naming
 from palimpsest.memory.meaning.relation import Likely, learned
 from palimpsest.memory.meaning.signs import Said
 from palimpsest.memory.meaning.slots import RESIDENCE, is_of_one_slot
@@ -21,6 +22,7 @@ from palimpsest.memory.meaning.transitions import switched_to
 from palimpsest.memory.names import INTRODUCED
 from palimpsest.memory.record import Record
 from palimpsest.memory.statements import Statement
+from palimpsest.memory.times import tense_of
 from palimpsest.text.analyser import words
 
 READ: Final = frozenset({"fact", "event"})
@@ -30,6 +32,7 @@ a word with it come first, then the newest.
 """
 MOST_NEWEST = 8
 
+_NAME = re.compile(r"(?<=[\w,] )(?!I\b)[A-ZÀ-Þ]|\d|^[a-z]")
 Kind = Literal["replaces", "ends", "repeats"]
 
 
@@ -59,15 +62,18 @@ def related(
     if new.type not in READ or not (may_change or may_repeat) or _has_its_topic(new, known):
         return None
     marks = learned().thresholds
-    is_of_a_make = switched_to(new.content) is not None
     concerns = list[tuple[float, Related]]()
     for place in compared(new, known):
         likely = learned().likely(said_in(new), said_in(known[place]))
         is_plain = states and not differ_in_value(new.content, known[place].content)
         least = marks.changes if is_plain else marks.clearly
         changed = _changed(likely, new.content)
-        is_apart = is_of_a_make and known[place].topic_key == RESIDENCE  # "I moved to Vodafone"
-        if may_change and changed >= least and not is_apart and _is_linked(new, known[place]):
+        if (
+            may_change
+            and changed >= least
+            and not _is_apart(new, known[place], _kind(likely))
+            and _is_linked(new, known[place])
+        ):
             concerns.append((changed, Related(_kind(likely), place)))
         if may_repeat and likely.repeats >= marks.repeats and _may_be_one(new, known[place]):
             concerns.append((likely.repeats, Related("repeats", place)))
@@ -104,6 +110,19 @@ def _has_another_word(ours: Sequence[str], theirs: Sequence[str]) -> bool:
     return len(others) == 1 and not is_meant_by(others[0][0], others[0][1:])
 
 
+def _is_apart(new: Statement, known: Record, kind: Kind) -> bool:
+    """Return whether a new statement cannot replace the known one. Only a place replaces a place of
+    residence ("I moved to the window seat" names none), and what was so on one day replaces nothing
+    that is so every day.
+    """
+    if kind != "replaces":
+        return False
+    if known.topic_key == RESIDENCE:
+        return switched_to(new.content) is not None or not _NAME.search(new.content)
+    is_of_one_day = new.occurs_at is not None and tense_of(new.content) == "past"
+    return is_of_one_day and any_of("habits").search(known.content) is not None
+
+
 def _is_linked(new: Statement, known: Record) -> bool:
     """Return whether two statements share a word, a field of life or a topic. Statements that share
     none of these are about different things, even if the new one sounds like a change.
@@ -117,7 +136,10 @@ def _changed(likely: Likely, content: str) -> float:
     """Return how likely a change is. If the rules read an end in the content, the rules also say
     what it ends.
     """
-    is_end_read = likely.ends > likely.replaces and bool(ends_of(content))
+    is_end_read = likely.ends > likely.replaces and any(
+        end.kind != MENDED
+        for end in ends_of(content)  # more than a repair may have ended
+    )
     return 0.0 if is_end_read else likely.changes
 
 

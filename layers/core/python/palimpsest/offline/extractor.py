@@ -29,7 +29,7 @@ from palimpsest.memory.meaning.corrections import (
 )
 from palimpsest.memory.meaning.ends import End, ends_of, may_end
 from palimpsest.memory.meaning.frames import changes_a_value, dates_a_thing
-from palimpsest.memory.meaning.people import first_name, may_be_about_a_person
+from palimpsest.memory.meaning.people import first_name, may_be_about_a_person, may_tell_of_a_person
 from palimpsest.memory.meaning.reading import restated, without_grounds, without_present
 from palimpsest.memory.meaning.relation import learned
 from palimpsest.memory.meaning.slots import RESIDENCE, Slot, slot_of
@@ -194,7 +194,7 @@ class _MessageReader:
         self.people |= people_named(sentence)
         if _ends_what_it_does_not_state(sentence, self.before, statements):
             yield replace(self._depending(_with_what(sentence, self.before)), quote=sentence)
-        elif not statements and may_be_about_a_person(sentence):
+        elif not statements and _may_be_of_a_person(sentence):
             name = (first_name(sentence) or "").casefold()
             yield replace(self._depending(sentence), subject=name)
         yield from self._made(statements, quote=None if text is sentence else sentence)
@@ -350,6 +350,15 @@ def _of_a_person(sentence: str, people: Collection[str]) -> Sequence[Stated]:
     return [partial(finding, type="fact", importance=PLAIN, subject=name.casefold())]
 
 
+def _may_be_of_a_person(sentence: str) -> bool:
+    """Return whether a sentence may tell something of somebody whom an earlier session named."""
+    if may_be_about_a_person(sentence):
+        return True
+    return may_tell_of_a_person(sentence) and not (
+        is_in_jest(sentence) or is_order(sentence) or asks_for_something(sentence)
+    )
+
+
 def _each(text: str) -> Sequence[str]:
     """Return the statements that the text makes. It is divided if it lists several things that are
     liked or must not be eaten, if it lists several people, and if it states an age, because an age
@@ -382,20 +391,24 @@ def _statement(text: str, day: date, *, quote: str) -> Stated | None:
     slot = slot_of(text)
     if slot is not None and slot.topic in OF_ANSWERS:
         return _of_answers(text, kind, slot, quote=quote)
+    return _of_kind(text, day, kind, matched, slot, quote=quote)
+
+
+def _of_kind(
+    text: str,
+    day: date,
+    kind: StatementKind | None,
+    matched: re.Match[str] | None,
+    slot: Slot | None,
+    *,
+    quote: str,
+) -> Stated | None:
+    """Return the statement that a text of this kind, with this meaning, makes."""
     if kind is None or matched is None or _is_of_a_relative(kind, slot, text):
         finding = _of_no_kind(text, day, quote=quote, is_known=slot is not None)
-        topic = slot.topic if finding and slot else None
-        known = {"type": "fact", "topic": topic, "importance": OF_WHO_ONE_IS} if topic else {}
-        return partial(finding, **known) if finding else None
-    return _of_a_kind(text, kind, matched, slot, quote=quote)
-
-
-def _of_a_kind(
-    text: str, kind: StatementKind, matched: re.Match[str], slot: Slot | None, *, quote: str
-) -> Stated | None:
-    """Return the statement of a text of a known kind. Return None if it names nothing of that
-    kind.
-    """
+        if finding is None or slot is None:
+            return finding
+        return partial(finding, type="fact", topic=slot.topic, importance=OF_WHO_ONE_IS)
     topic = _topic(kind, matched)
     is_of_slot = kind.type == "fact" and kind.name in OF_A_SLOT
     if slot is None and is_of_slot and ends_of(text):
@@ -431,7 +444,12 @@ def _kind_of(text: str) -> tuple[StatementKind | None, re.Match[str] | None]:
     other, other_match = kind_of(timeless)
     if other is None:
         other, other_match = kind_of(restated(text))
-    if other is None or (kind is not None and _rank(kind) < _rank(other)):
+    is_rule = kind is not None and kind.name == "rule"  # only by "from now on", if it is no order
+    if other is None or (
+        kind is not None
+        and _rank(kind) < _rank(other)
+        and not (is_rule and other.type == "fact" and salience.is_own(timeless))
+    ):
         return kind, matched
     return other, other_match
 

@@ -81,7 +81,8 @@ def is_of_a_person(
 ) -> bool:
     """Replace or end what is known of one of the user's people, and return whether the statement
     does so: "Anna has moved to Linz", after "My sister Anna lives in Graz". A finding that depends
-    on others and is about somebody's name has no other use, so it returns True for that too.
+    on others and is about somebody's name has no other use, so it returns True for that too. If it
+    changes nothing, it is stored if somebody of that name is known.
     """
     is_dropped = finding.depends and finding.subject not in (None, USER)
     content = unlabelled(statement.content, statement.subject)
@@ -96,16 +97,24 @@ def is_of_a_person(
         return is_dropped
     ended_here = [place for place, record in enumerate(own) if of_person.effect_on(record)]
     changed = [(record, effect) for record in stored if (effect := of_person.effect_on(record))]
-    if not ended_here and not changed:
-        return is_dropped
+    is_change = bool(ended_here or changed)
+    if not is_change and not is_dropped:
+        return False
     for place in ended_here:
         end_own(place, order, state)
     replaced = next((record for record, effect in changed if effect == "replaces"), None)
     for record, _ in changed[:MOST_ENDED]:
         if record is not replaced:
             end_stored(record, order, state)
-    if of_person.slots or not finding.depends:
-        plain = replace(statement, type="fact", topic=None) if replaced else statement
-        version = next_version(plain, replaced) if replaced else plain
-        state.statements.append((replace(finding, depends=False), version, rank))
+    if of_person.slots or not finding.depends or not is_change:
+        state.statements.append(
+            (replace(finding, depends=False), _version(statement, replaced), rank)
+        )
     return True
+
+
+def _version(statement: Statement, replaced: Record | None) -> Statement:
+    """Return the statement as the next version of the record that it replaces, if there is one."""
+    if replaced is None:
+        return statement
+    return next_version(replace(statement, type="fact", topic=None), replaced)

@@ -15,7 +15,7 @@ from palimpsest.memory.meaning.slots import MOST_NAMED, says_the_same_of, singul
 from palimpsest.memory.record import Record
 from palimpsest.memory.statements import Statement
 
-ALLERGY = "allergy_"
+ALLERGY, PREFERENCE = "allergy_", "preference_"
 
 
 def in_known_words(statement: Statement, state: KnownStatements) -> Statement:
@@ -26,7 +26,7 @@ def in_known_words(statement: Statement, state: KnownStatements) -> Statement:
         return statement
     if statement.topic is not None and statement.topic.startswith(ALLERGY):
         return _of_known_allergy(statement, state)
-    if statement.topic is not None:
+    if statement.topic is not None and not _may_be_liked_already(statement, state):
         return _of_known_value(statement, state)
     if not 0 < len(naming(statement.content)) <= MOST_NAMED:
         return statement
@@ -45,6 +45,14 @@ def in_known_words(statement: Statement, state: KnownStatements) -> Statement:
     if known is None:
         return statement
     return replace(statement, content=known.content, version_of=known.topic_key)
+
+
+def _may_be_liked_already(statement: Statement, state: KnownStatements) -> bool:
+    """Return whether the statement says what the user likes, in words that no memory has. Another
+    memory may say the same: "I love hiking" and "I really like to hike".
+    """
+    is_liked = statement.topic is not None and statement.topic.startswith(PREFERENCE)
+    return is_liked and all(record.topic_key != statement.topic_key for record in state.records)
 
 
 def _of_known_value(statement: Statement, state: KnownStatements) -> Statement:

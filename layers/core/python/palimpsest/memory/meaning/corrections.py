@@ -34,6 +34,7 @@ from palimpsest.text.word_files import entries
 
 MOST_WORDS = 4  # of a value that is corrected
 MOST_TAILED = 8  # words of a statement whose last words are corrected
+MOST_OF_OBJECT = 2  # words of the only value of a statement
 MOST_AGAIN = 6  # words of a phrase that is begun again
 FEW_WORDS = 3  # of a correction that only a word such as "sorry" marks
 ALIKE, CLEARLY_ALIKE = 0.7, 0.8  # how alike two spellings of one word must be
@@ -145,6 +146,8 @@ def correction_of(text: str) -> Correction | None:
 def _with_signals(text: str) -> Correction | None:
     """Return the correction in a text that has a word of corrections."""
     sentence = spoken(text)
+    if _MEANT_NOTHING.search(sentence):
+        return None
     marked = after(_marked_signals(), sentence).strip(_ENDS)
     left = _after_clear_signals(text.strip())
     marked = marked if left is None else spoken(left).strip(_ENDS)
@@ -349,10 +352,17 @@ def corrected(content: str, by: Correction) -> str | None:
     place = _likely_place(content, new, by) if new and is_short(content) else None
     if place is None:
         return None
-    start, article = place[0], by.new.strip(_ENDS).removesuffix(new)
+    return _put_with_article(content, place, new, by.new.strip(_ENDS).removesuffix(new))
+
+
+def _put_with_article(content: str, place: tuple[int, int], new: str, article: str) -> str | None:
+    """Return the content with the new value in this place, and with its own article if the old one
+    has an article too: "la batería" in place of "el bajo".
+    """
+    start, end = place
     before = _ARTICLE.search(content[:start])
-    if before is not None and _ARTICLE.fullmatch(article):  # "el bajo", "la batería"
-        return _put(content, (before.start(), place[1]), article + new)
+    if before is not None and _ARTICLE.fullmatch(article):
+        return _put(content, (before.start(), end), article + new)
     return _put(content, place, new)
 
 
@@ -457,6 +467,7 @@ def _numbers(tokens: list[re.Match[str]], new: str) -> tuple[int, int] | None:
     return best[0].span() if best else None
 
 
+_MEANT_NOTHING = re.compile(r"\bmeant? no \w", re.IGNORECASE)  # "I meant no harm"
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|er|ère|e|º|ª)", re.IGNORECASE)
 COUNTS = frozenset({"digits", "words"})
 
@@ -566,7 +577,8 @@ def _only_value(content: str, new: str) -> tuple[int, int] | None:
     if match is None or content.count(" ") >= MOST_TAILED or _names_nothing(new):
         return None
     tail = after(_glue(), match["tail"])
-    if len(tail.split()) != len(new.split()) or form_of(tail) != form_of(new):
+    count = len(new.split())
+    if count > MOST_OF_OBJECT or len(tail.split()) != count or form_of(tail) != form_of(new):
         return None
     return match.end("tail") - len(tail), match.end("tail")
 

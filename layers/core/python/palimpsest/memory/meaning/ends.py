@@ -31,6 +31,7 @@ from palimpsest.memory.meaning.reading import (
 )
 from palimpsest.memory.meaning.slots import slot_of
 from palimpsest.memory.record import Record
+from palimpsest.memory.times import tense_of
 from palimpsest.text.pieces import pieces_of
 from palimpsest.text.sentences import is_question
 from palimpsest.text.triggers import lowered
@@ -80,7 +81,9 @@ by its topic.
 """
 MOST_SAID = 4  # words of a record, among which its verb is
 MAY_HAVE_A_TAIL: Final = frozenset({"activity", "left", "possession", "thing", "job"})
-SAYS: Final = {LIFTED: "bans", "mended": "broken", "visit": "visits"}
+MENDED: Final = "mended"
+"""The kind of an end of something that was broken or ill."""
+SAYS: Final = {LIFTED: "bans", MENDED: "broken", "visit": "visits"}
 """By kind of end, the list of words of which a statement has one if such an end can concern it."""
 NEVER: Final = frozenset({"never", "nie", "niemals", "jamais", "nunca"})
 HELD: Final = ("boss", "role_", "held_by_")
@@ -473,7 +476,8 @@ def _is_about(end: End, topic: str, record: Record) -> bool:
     if end.about is None:
         return False
     if end.about == WEDDING:  # only one that is still to come
-        return record.occurs_at is not None and is_own(record) and _has("marrying", record.content)
+        is_to_come = tense_of(record.content) != "past"
+        return is_to_come and is_own(record) and _has("marrying", record.content)
     if topic in TOPICS.get(end.about, ()):
         return (record.subject or "") in USER or end.about == "partner"
     if end.about not in OF_A_CLASS or record.type == "instruction" or not is_own(record):

@@ -14,12 +14,14 @@ from functools import cache, lru_cache
 from palimpsest.memory.meaning.ends import ends_of
 from palimpsest.memory.meaning.reading import compiled, naming
 from palimpsest.memory.meaning.slots import Slot, slot_of
+from palimpsest.memory.meaning.standing import leans
 from palimpsest.text.sentences import is_question
 
 MOST = 300  # characters of a statement that is read
 _OWNER = r"(?:my|our|meine?|unsere?|mon|ma|notre|mi|nuestr[oa])"
 _ANYBODY = ("my sister", "meine Schwester", "ma sœur", "mi hermana")
 _NAME = re.compile(r"([A-ZÀ-Þ][\w-]*\w)(?= |['’]s )")
+_IS = re.compile(r"^['’]s ")
 _SHORT = re.compile(r"^['’]s (?=\w+ed\b|got\b|left\b|become\b|been\b|back\b|gone\b|quit\b|now\b)")
 
 
@@ -34,7 +36,7 @@ class Person:
 @cache
 def _named() -> re.Pattern[str]:
     return compiled(
-        rf"(?<!\w)(?P<called>{_OWNER} (?:{{unique}}|{{others}}|{{acquaintances}}))"
+        rf"(?<!\w)(?P<called>{_OWNER} (?:{{unique}}|{{others}}|{{acquaintances}}|{{pets}}))"
         r"(?:,? | (?:is|ist|est|es) (?:called |named )?| heißt | s'appelle | se llama )"
         r"(?P<name>(?-i:[A-ZÀ-Þ])[\w-]*\w)(?!['’]s)\b"
     )
@@ -150,3 +152,14 @@ def may_be_about_a_person(text: str) -> bool:
         return False
     voice = in_own_voice(rest)
     return slot_of(voice) is not None or bool(ends_of(voice)) or _has_slot(rest)
+
+
+def may_tell_of_a_person(text: str) -> bool:
+    """Return whether a statement begins with a name and a verb of the third person. It is worth
+    remembering if the user has introduced somebody of that name: "Rex is scared of fireworks".
+    """
+    name = first_name(text)
+    if name is None or is_question(text) or leans(text):
+        return False
+    rest = _SHORT.sub(" has ", text[len(name) :])
+    return _third_person().match(_IS.sub(" is ", rest)) is not None and len(naming(text)) > 1
