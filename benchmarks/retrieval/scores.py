@@ -4,6 +4,7 @@ and silence on unanswerable questions.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -13,6 +14,7 @@ from benchmarks.retrieval.place import Found
 
 KS = (5, 10, 20)
 STALE_WITHIN = 5
+ANOTHER = "another"
 
 Ask = Callable[[str, str], Sequence[Found]]
 """Returns the results for a user's question, best first."""
@@ -89,6 +91,32 @@ def scored(dataset: Dataset, ask: Ask) -> Scores:
         silent=_mean([not results_by_question[question.id] for question in unanswerable]),
         lost=_mean([not results_by_question[question.id] for question in answerable]),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class InLanguage:
+    """Recall@10 and the mean reciprocal rank of so many `questions`."""
+
+    questions: int
+    recall: float
+    mrr: float
+
+
+def by_language(dataset: Dataset, ask: Ask) -> Mapping[str, InLanguage]:
+    """Return the scores of the questions that have an answer, by the language in which they are
+    asked, and of those asked in another language than the answer (`another`).
+    """
+    judged = defaultdict(list)
+    for question in dataset.questions:
+        if question.evidence:
+            results = ask(question.user, question.question)
+            scores = _recall(question, results[:10]), _reciprocal_rank(question, results)
+            for name in (question.language, *([ANOTHER] if question.cross_lingual else ())):
+                judged[name].append(scores)
+    return {
+        name: InLanguage(len(scores), *map(fmean, zip(*scores, strict=True)))
+        for name, scores in judged.items()
+    }
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -39,9 +39,9 @@ def test_nothing_found_answers_nothing(tmp_path: Path) -> None:
 
 def test_a_word_that_nobody_said_counts_in_full() -> None:
     texts = [{"dog", "rex"}, {"cat"}, {"dog", "walk"}]
-    assert covered(["dog"], texts[:1], every=texts) == 1
-    half = covered(["dog", "cat"], texts[:1], every=texts)
-    unknown = covered(["dog", "zebra"], texts[:1], every=texts)
+    assert covered([("dog",)], texts[:1], every=texts) == 1
+    half = covered([("dog",), ("cat",)], texts[:1], every=texts)
+    unknown = covered([("dog",), ("zebra",)], texts[:1], every=texts)
     assert 1 > half > unknown > 0
     assert covered([], texts, every=texts) == 0
 
