@@ -5,7 +5,7 @@ and silence on unanswerable questions.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -117,6 +117,45 @@ def by_language(dataset: Dataset, ask: Ask) -> Mapping[str, InLanguage]:
         name: InLanguage(len(scores), *map(fmean, zip(*scores, strict=True)))
         for name, scores in judged.items()
     }
+
+
+Cite = Callable[[str, str], Collection[str] | None]
+"""Returns the messages that the answer to a user's question cites, or None if it is empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Shares of answers. `right` cite evidence of questions that have an answer, and `empty` are
+    empty there. `spoke` are not empty where nothing answers. Of the questions about changes, `new`
+    cite the new statement, and `old` only an old one.
+    """
+
+    right: float
+    empty: float
+    spoke: float
+    new: float
+    old: float
+
+
+def answered(dataset: Dataset, cite: Cite) -> Answers:
+    """Return how well the questions of a set are answered, by what the answers cite."""
+    asked = [(question, cite(question.user, question.question)) for question in dataset.questions]
+    known = [(question, cited) for question, cited in asked if question.evidence]
+    changed = [
+        (change, frozenset(cite(change.user, change.question) or ()))
+        for change in dataset.supersessions
+    ]
+    is_new = [change.new.message in cited for change, cited in changed]
+    is_old = [any(old.message in cited for old in change.stale) for change, cited in changed]
+    return Answers(
+        right=_mean(
+            [not set(question.answer_ids).isdisjoint(cited or ()) for question, cited in known]
+        ),
+        empty=_mean([cited is None for _, cited in known]),
+        spoke=_mean([cited is not None for question, cited in asked if not question.evidence]),
+        new=_mean(is_new),
+        old=_mean([old and not new for old, new in zip(is_old, is_new, strict=True)]),
+    )
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -20,7 +20,7 @@ from benchmarks.retrieval.labelled.form import (
     Supersession,
 )
 from benchmarks.retrieval.place import Found
-from benchmarks.retrieval.scores import ANOTHER, Ask, Scores, by_language, scored
+from benchmarks.retrieval.scores import ANOTHER, Ask, Scores, answered, by_language, scored
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 MESSAGES = tuple(
@@ -125,3 +125,12 @@ def test_a_question_counts_in_its_language_and_beside_among_those_of_another_lan
     assert set(scores) == {"en", "de", ANOTHER}
     assert scores["de"] == scores[ANOTHER]
     assert (scores["en"].questions, scores["en"].recall, scores["en"].mrr) == (1, 0.5, 0.5)
+
+
+def test_an_answer_is_right_by_what_it_cites() -> None:
+    cited: dict[str, set[str] | None] = {"two?": {"m2"}, "none?": None, "now?": {"m5", "m3"}}
+    right = answered(DATASET, lambda user, question: cited[question])
+    assert (right.right, right.empty, right.spoke, right.new, right.old) == (1, 0, 0, 1, 0)
+    cited = {"two?": None, "none?": {"m9"}, "now?": {"m3"}}
+    wrong = answered(DATASET, lambda user, question: cited[question])
+    assert (wrong.right, wrong.empty, wrong.spoke, wrong.new, wrong.old) == (0, 1, 1, 0, 1)
