@@ -18,6 +18,7 @@ from palimpsest.recall.question import Query, has
 from palimpsest.recall.ranker import LinearRanker, likelihood, linear_of
 from palimpsest.recall.ranking import Ranked
 from palimpsest.text.analyser import Stems, term_set
+from palimpsest.text.language import ENGLISH
 
 Sign = Literal["best", "meaning", "words"]
 """A sign of whether a question is answered.
@@ -62,13 +63,18 @@ def answerable(
     places: Sequence[Ranked],
     *,
     learned: Learned | None = None,
+    only_english: bool = False,
 ) -> Answerable:
     """Return how likely the recall answers its question. `memories` are the memories that were
-    read, and `places` are all candidates in the order of their rank.
+    read, and `places` are all candidates in the order of their rank. With `only_english`, the
+    embedding model knows no other language.
     """
     if not places:
         return NOTHING_FOUND
     signs = dict(_signs(query, memories, places))
+    if only_english and query.language != ENGLISH and "meaning" in signs:
+        # Such a model finds any two texts of another language alike (docs/adr/0211).
+        signs["meaning"] = min(signs["meaning"], signs["words"])
     terms = (learned or learned_weights()).model.terms(signs)
     return Answerable(likelihood(terms), signs, terms)
 

@@ -19,6 +19,7 @@ from palimpsest.text.bm25 import BASE, Field, Matches, scored
 from palimpsest.text.cutting import ELLIPSIS, shortened
 from palimpsest.text.dates import Period, period
 from palimpsest.text.folding import folded
+from palimpsest.text.language import language_of
 from palimpsest.text.matching import patterns_by_writing
 from palimpsest.text.word_files import entries, word_files
 
@@ -100,6 +101,11 @@ class Query:
     asks_of_the_past: bool
     asks_for_days: bool = False
     person: str | None = None
+
+    @property
+    def language(self) -> str:
+        """The code of its language, as far as that is recognized, or else that of English."""
+        return language_of(words(self.text))
 
     @property
     def terms(self) -> tuple[str, ...]:
