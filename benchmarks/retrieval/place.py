@@ -204,6 +204,7 @@ class Place:
         weights: Weights | None = None,
         k: int = MOST,
         rerank: bool = True,
+        answer: bool = False,
         **more: Any,
     ) -> RecallResult:
         """Return what all retrievers find together. If one of them could not search, the
@@ -213,7 +214,7 @@ class Place:
         """
         recall = replace(self._recall, weights=weights, **more)
         rerank = rerank and self.reranker is not None
-        request = RecallRequest(question, k=k, rerank=rerank, explain=True)
+        request = RecallRequest(question, k=k, rerank=rerank, answer=answer, explain=True)
         expected = () if recall.embedder is not None else ("vector",)
         for _ in range(MOST_TRIES):
             result = recall(TENANT.user(user), request)
@@ -228,6 +229,18 @@ class Place:
             self._found(memory)
             for memory in self.recalled(user, question, weights=weights, rerank=rerank).memories
         ]
+
+    def cited(self, user: str, question: str) -> frozenset[str] | None:
+        """Return the labelled set's own names of the messages that the answer without a model
+        quotes, or None if the answer is empty.
+        """
+        result = self.recalled(user, question, answer=True)
+        if not result.answer:
+            return None
+        sources = [memory.source for memory in result.memories if memory.id in result.citations]
+        return frozenset(
+            name for source in sources for name in self.names(source.session, source.seqs)
+        )
 
     def search(self, user: str, question: str, *, mode: Mode) -> list[Found]:
         """Return what one retriever finds alone."""

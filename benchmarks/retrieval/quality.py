@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache, partial
 from importlib import resources
 from pathlib import Path
@@ -38,7 +38,7 @@ from benchmarks.report import Cell, Table
 from benchmarks.retrieval.front_door import FrontDoor
 from benchmarks.retrieval.labelled.dataset import Dataset
 from benchmarks.retrieval.place import Place
-from benchmarks.retrieval.scores import Ask, Scores, scored
+from benchmarks.retrieval.scores import ANOTHER, Ask, Scores, answered, by_language, scored
 from tests.contract.tables import memories_table, search_table, sessions_table, vectors_table
 from tests.engines import builtin_models, opensearch
 
@@ -157,7 +157,41 @@ def stored(dataset: Dataset, endpoint: str) -> Iterator[Mapping[str, Engine]]:
 
 def tables(dataset: Dataset, *, endpoint: str) -> list[Table]:
     with stored(dataset, endpoint) as engines:
-        return [quality(dataset, engines)]
+        embedded = engines["embedded"]
+        return [
+            quality(dataset, engines),
+            answers(dataset, embedded.place),
+            *in_languages(dataset, embedded.door),
+        ]
+
+
+def answers(dataset: Dataset, place: Place) -> Table:
+    """Return the table of the answers without a model."""
+    scores = asdict(answered(dataset, place.cited))
+    note = (
+        "Right: it quotes a message that answers. Spoke: not empty where nothing answers. New and "
+        "old: of the questions about changes, those whose answer quotes the new statement, or an "
+        "old one. On the embedded index, with the reranker."
+    )
+    row = [f"{share:.3f}" for share in scores.values()]
+    return Table(f"Answers without a model on {dataset.name}", tuple(scores), [row], (note,))
+
+
+def in_languages(dataset: Dataset, door: Place | FrontDoor) -> Iterator[Table]:
+    """Yield the table of recall by language, if the set's questions are in several languages."""
+    scores = by_language(dataset, door.recall)
+    if len(scores) == 1:
+        return
+    rows: list[list[Cell]] = [
+        [name, own.questions, f"{own.recall:.3f}", f"{own.mrr:.3f}"]
+        for name, own in sorted(scores.items(), key=lambda pair: (-pair[1].questions, pair[0]))
+    ]
+    note = (
+        "Questions with an answer, through all steps of a recall, on the embedded index. "
+        f'"{ANOTHER}": asked in another language than it was said in.'
+    )
+    columns = ("asked in", "questions", "recall@10", "MRR")
+    yield Table(f"Recall by language on {dataset.name}", columns, rows, (note,))
 
 
 def modes(door: Place | FrontDoor, *, has_vectors: bool) -> Mapping[str, Ask]:

@@ -4,7 +4,8 @@ and silence on unanswerable questions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -13,6 +14,7 @@ from benchmarks.retrieval.place import Found
 
 KS = (5, 10, 20)
 STALE_WITHIN = 5
+ANOTHER = "another"
 
 Ask = Callable[[str, str], Sequence[Found]]
 """Returns the results for a user's question, best first."""
@@ -88,6 +90,71 @@ def scored(dataset: Dataset, ask: Ask) -> Scores:
         stale_messages=_mean([_leaks(change, results) for change, results in changed]),
         silent=_mean([not results_by_question[question.id] for question in unanswerable]),
         lost=_mean([not results_by_question[question.id] for question in answerable]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class InLanguage:
+    """Recall@10 and the mean reciprocal rank of so many `questions`."""
+
+    questions: int
+    recall: float
+    mrr: float
+
+
+def by_language(dataset: Dataset, ask: Ask) -> Mapping[str, InLanguage]:
+    """Return the scores of the questions that have an answer, by the language in which they are
+    asked, and of those asked in another language than the answer (`another`).
+    """
+    judged = defaultdict(list)
+    for question in dataset.questions:
+        if question.evidence:
+            results = ask(question.user, question.question)
+            scores = _recall(question, results[:10]), _reciprocal_rank(question, results)
+            for name in (question.language, *([ANOTHER] if question.cross_lingual else ())):
+                judged[name].append(scores)
+    return {
+        name: InLanguage(len(scores), *map(fmean, zip(*scores, strict=True)))
+        for name, scores in judged.items()
+    }
+
+
+Cite = Callable[[str, str], Collection[str] | None]
+"""Returns the messages that the answer to a user's question cites, or None if it is empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Shares of answers. `right` cite evidence of questions that have an answer, and `empty` are
+    empty there. `spoke` are not empty where nothing answers. Of the questions about changes, `new`
+    cite the new statement, and `old` only an old one.
+    """
+
+    right: float
+    empty: float
+    spoke: float
+    new: float
+    old: float
+
+
+def answered(dataset: Dataset, cite: Cite) -> Answers:
+    """Return how well the questions of a set are answered, by what the answers cite."""
+    asked = [(question, cite(question.user, question.question)) for question in dataset.questions]
+    known = [(question, cited) for question, cited in asked if question.evidence]
+    changed = [
+        (change, frozenset(cite(change.user, change.question) or ()))
+        for change in dataset.supersessions
+    ]
+    is_new = [change.new.message in cited for change, cited in changed]
+    is_old = [any(old.message in cited for old in change.stale) for change, cited in changed]
+    return Answers(
+        right=_mean(
+            [not set(question.answer_ids).isdisjoint(cited or ()) for question, cited in known]
+        ),
+        empty=_mean([cited is None for _, cited in known]),
+        spoke=_mean([cited is not None for question, cited in asked if not question.evidence]),
+        new=_mean(is_new),
+        old=_mean([old and not new for old, new in zip(is_old, is_new, strict=True)]),
     )
 
 

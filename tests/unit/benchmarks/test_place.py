@@ -3,10 +3,11 @@ before, nor on how busy the machine is.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from palimpsest.models.builtin import SPACE
+from palimpsest.models.catalogue import THRESHOLDS
 from palimpsest.models.ports import Reranker
 from palimpsest.recall.weights import Weights
 from palimpsest_local.embedded.index import EmbeddedIndex
@@ -22,7 +23,7 @@ from benchmarks.retrieval.labelled.form import (
     Supersession,
 )
 from benchmarks.retrieval.place import TENANT, Place
-from benchmarks.retrieval.ranking.ablation import CHANGES
+from benchmarks.retrieval.ranking.ablation import CHANGES, Change
 from tests.doubles.meanings import Meanings
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -85,7 +86,12 @@ def test_the_api_is_asked_again_until_the_reranker_has_read_every_text(tmp_path:
 
 
 def test_each_constant_that_the_ablation_changes_is_one_of_recall() -> None:
-    shipped = Weights()
-    changed = [replace(shipped, **change) for change in CHANGES.values()]
-    assert changed[0] == shipped
-    assert shipped not in changed[1:]
+    shipped = Weights(near=THRESHOLDS[SPACE.model])
+    first, *others = CHANGES.values()
+    assert first == Change()
+    for change in others:
+        before = [getattr(module, name) for module, name, _ in change.names]
+        with change.made():
+            made = [getattr(module, name) for module, name, _ in change.names]
+        assert (change.weights_of(shipped), made) != (shipped, before)
+        assert [getattr(module, name) for module, name, _ in change.names] == before

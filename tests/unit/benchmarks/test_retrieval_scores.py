@@ -20,7 +20,7 @@ from benchmarks.retrieval.labelled.form import (
     Supersession,
 )
 from benchmarks.retrieval.place import Found
-from benchmarks.retrieval.scores import Ask, Scores, scored
+from benchmarks.retrieval.scores import ANOTHER, Ask, Scores, answered, by_language, scored
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 MESSAGES = tuple(
@@ -115,3 +115,22 @@ def test_silence_is_right_where_nothing_answers_and_a_loss_where_something_does(
     assert (silent.silent, silent.lost) == (1, 1)
     loud = score(two=[message("m9")], none=[message("m9")])
     assert (loud.silent, loud.lost) == (0, 0)
+
+
+def test_a_question_counts_in_its_language_and_beside_among_those_of_another_language() -> None:
+    english = DATASET.questions[0]
+    german = replace(english, id="q3", language="de", cross_lingual=True)
+    dataset = replace(DATASET, questions=(*DATASET.questions, german))
+    scores = by_language(dataset, lambda user, question: [message("m9"), message("m1")])
+    assert set(scores) == {"en", "de", ANOTHER}
+    assert scores["de"] == scores[ANOTHER]
+    assert (scores["en"].questions, scores["en"].recall, scores["en"].mrr) == (1, 0.5, 0.5)
+
+
+def test_an_answer_is_right_by_what_it_cites() -> None:
+    cited: dict[str, set[str] | None] = {"two?": {"m2"}, "none?": None, "now?": {"m5", "m3"}}
+    right = answered(DATASET, lambda user, question: cited[question])
+    assert (right.right, right.empty, right.spoke, right.new, right.old) == (1, 0, 0, 1, 0)
+    cited = {"two?": None, "none?": {"m9"}, "now?": {"m3"}}
+    wrong = answered(DATASET, lambda user, question: cited[question])
+    assert (wrong.right, wrong.empty, wrong.spoke, wrong.new, wrong.old) == (0, 1, 1, 0, 1)

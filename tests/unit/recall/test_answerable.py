@@ -1,14 +1,18 @@
 """Recall says how likely it answers, and an answer says that it does not know below a floor."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from math import log
 from pathlib import Path
 from typing import Any
 
 import pytest
 from palimpsest.errors import Unavailable
-from palimpsest.recall.answerable import SIGNS, covered, learned_weights
-from palimpsest.recall.question import RecallRequest
+from palimpsest.memory.record import Source
+from palimpsest.recall.answerable import SIGNS, answerable, covered, learned_weights
+from palimpsest.recall.found import Candidate, FoundMemory
+from palimpsest.recall.question import RecallRequest, analysed
+from palimpsest.recall.ranking import Ranked
 from palimpsest.recall.recall import Recall
 from palimpsest.scope import Scope
 
@@ -39,11 +43,34 @@ def test_nothing_found_answers_nothing(tmp_path: Path) -> None:
 
 def test_a_word_that_nobody_said_counts_in_full() -> None:
     texts = [{"dog", "rex"}, {"cat"}, {"dog", "walk"}]
-    assert covered(["dog"], texts[:1], every=texts) == 1
-    half = covered(["dog", "cat"], texts[:1], every=texts)
-    unknown = covered(["dog", "zebra"], texts[:1], every=texts)
+    assert covered([("dog",)], texts[:1], every=texts) == 1
+    half = covered([("dog",), ("cat",)], texts[:1], every=texts)
+    unknown = covered([("dog",), ("zebra",)], texts[:1], every=texts)
     assert 1 > half > unknown > 0
     assert covered([], texts, every=texts) == 0
+
+
+@pytest.mark.parametrize(
+    ("question", "language"),
+    [
+        ("¿De qué equipo de fútbol es?", "es"),
+        ("Welche Haustiere hat sie?", "de"),
+        ("Which pets does she have?", "en"),
+    ],
+)
+def test_likeness_of_a_language_that_the_model_does_not_know_counts_no_more_than_equal_words(
+    question: str, language: str
+) -> None:
+    query = analysed(question, user="sarah", now=datetime(2026, 1, 1, tzinfo=UTC))
+    assert query.language == language
+    candidate = Candidate("one", {"vector": 0.8}, said_at=0)
+    place = Ranked(candidate, 0.3, 0.6, {"meaning": 0.6}, {"constant": -1.0})
+    memory = FoundMemory("one", "message", "Something else", Source(), 0, candidate)
+    known = answerable(query, [memory], [place])
+    unknown = answerable(query, [memory], [place], only_english=True)
+    assert known.signs["meaning"] == 0.6
+    assert unknown.signs["meaning"] == (0.6 if language == "en" else 0)
+    assert (unknown.likelihood < learned_weights().floor) == (language != "en")
 
 
 def test_the_trace_has_the_signs_and_the_terms_add_up(service: RecallService) -> None:

@@ -12,7 +12,7 @@ from palimpsest.recall.question import (
     scores,
     topic_keys,
 )
-from palimpsest.text.analyser import content_terms, terms, topic_key
+from palimpsest.text.analyser import content_words, terms, topic_key
 
 NOW = datetime(2026, 6, 15, 12, tzinfo=UTC)  # a Monday
 
@@ -192,10 +192,10 @@ def test_query_languages_are_text() -> None:
 
 
 def test_scripts_without_blanks_are_compared_by_pairs_of_characters() -> None:
-    assert coverage(content_terms("我的地铁"), frozenset(terms("每天坐地铁上班"))) == pytest.approx(
+    assert coverage(content_words("我的地铁"), frozenset(terms("每天坐地铁上班"))) == pytest.approx(
         1 / 3
     )
-    assert coverage(content_terms("猫"), frozenset(terms("猫"))) == 1
+    assert coverage(content_words("猫"), frozenset(terms("猫"))) == 1
 
 
 def test_a_rare_word_counts_more_than_a_common_one() -> None:
@@ -214,7 +214,7 @@ def test_an_excerpt_is_where_the_question_is_answered() -> None:
         + "The red bicycle stands in the cellar. "
         + "and so on. " * 100
     )
-    found = excerpt(text, content_terms("Where is the red bicycle?"), limit=200)
+    found = excerpt(text, content_words("Where is the red bicycle?"), limit=200)
     assert "The red bicycle stands in the cellar." in found
     assert len(found) <= 200
 

@@ -1,7 +1,15 @@
 """A text is read by the rules of its language: its stems and its function words."""
 
 import pytest
-from palimpsest.text.analyser import content_terms, document_terms, query_terms, term_set, words
+from palimpsest.text.analyser import (
+    content_terms,
+    content_words,
+    document_terms,
+    own_words,
+    query_terms,
+    term_set,
+    words,
+)
 from palimpsest.text.language import language_of
 
 
@@ -50,3 +58,24 @@ def test_an_english_question_finds_the_names_of_a_text_in_another_language() -> 
 def test_only_function_words_of_its_own_language_are_left_out() -> None:
     assert content_terms("Which hat did I buy in the war?") == ("hat", "buy", "war")
     assert "hat" not in content_terms("Wo hat er die Wohnung gesehen?")
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("Que ne doit pas manger son épouse ?", ["mang", "epous"]),
+        ("¿De qué equipo de fútbol es?", ["equip", "futbol"]),
+        ("Wohin geht es diesen Sommer in die Ferien?", ["somm", "feri"]),
+        ("Wie soll man ihr antworten?", ["antwort"]),
+    ],
+)
+def test_a_question_in_another_language_has_each_of_its_words_once(
+    question: str, said: list[str]
+) -> None:
+    assert [stems[-1] for stems in content_words(question)] == said
+
+
+def test_a_text_of_stop_words_alone_has_no_words_of_its_own() -> None:
+    assert own_words("Wo war ich denn da?") == ()
+    assert content_words("Wo war ich denn da?") != ()
+    assert own_words("My dog again", besides={"again"}) == (("dog",),)

@@ -91,6 +91,7 @@ class TextWords(Strict):
     question_words: Entries = []
     question_leads: Entries = []
     function_words: Words = []
+    stop_words: Words = []
     common_words: Words = []
     empty_words: Words = []
     what_happened: Words = []

@@ -169,7 +169,8 @@ class Thresholds:
 
     A message that says nothing must reach `least`. A message of few words must reach `own`, either
     with its own strength or with `beside` times the strength of a question next to it. A past
-    message is related to a new one if their cosine is at least `resembles`.
+    message is related to a new one if their cosine is at least `resembles`. A model with
+    `only_english` finds any two texts of another language alike.
     """
 
     unrelated: float = 0.0
@@ -178,6 +179,7 @@ class Thresholds:
     own: float = 0.225
     beside: float = 0.65
     resembles: float = 0.15
+    only_english: bool = False
 
 
 OTHER = Thresholds()
@@ -187,7 +189,7 @@ unrelated texts, as OpenAI's models give.
 THRESHOLDS: Mapping[str, Thresholds] = MappingProxyType(
     {
         "bge-small-en-v1.5-int8": Thresholds(
-            unrelated=0.46, words=0.1, least=0.08, own=0.05, resembles=0.5
+            unrelated=0.46, words=0.1, least=0.08, own=0.05, resembles=0.5, only_english=True
         )
     }
 )

@@ -14,10 +14,11 @@ from math import log
 from typing import Literal, get_args
 
 from palimpsest.recall.found import FoundMemory
-from palimpsest.recall.question import Query
+from palimpsest.recall.question import Query, has
 from palimpsest.recall.ranker import LinearRanker, likelihood, linear_of
 from palimpsest.recall.ranking import Ranked
-from palimpsest.text.analyser import term_set
+from palimpsest.text.analyser import Stems, term_set
+from palimpsest.text.language import ENGLISH
 
 Sign = Literal["best", "meaning", "words"]
 """A sign of whether a question is answered.
@@ -62,13 +63,18 @@ def answerable(
     places: Sequence[Ranked],
     *,
     learned: Learned | None = None,
+    only_english: bool = False,
 ) -> Answerable:
     """Return how likely the recall answers its question. `memories` are the memories that were
-    read, and `places` are all candidates in the order of their rank.
+    read, and `places` are all candidates in the order of their rank. With `only_english`, the
+    embedding model knows no other language.
     """
     if not places:
         return NOTHING_FOUND
     signs = dict(_signs(query, memories, places))
+    if only_english and query.language != ENGLISH and "meaning" in signs:
+        # Such a model finds any two texts of another language alike (docs/adr/0211).
+        signs["meaning"] = min(signs["meaning"], signs["words"])
     terms = (learned or learned_weights()).model.terms(signs)
     return Answerable(likelihood(terms), signs, terms)
 
@@ -84,23 +90,25 @@ def _signs(
         yield "meaning", max(likenesses)
     texts = {memory.candidate.key: term_set(memory.content) for memory in memories}
     best = [texts[place.candidate.key] for place in places[:BEST]]
-    yield "words", covered(query.terms, best, every=list(texts.values()))
+    yield "words", covered(query.words, best, every=list(texts.values()))
 
 
 def covered(
-    question_terms: Sequence[str],
+    question_words: Sequence[Stems],
     best: Sequence[Collection[str]],
     *,
     every: Sequence[Collection[str]],
 ) -> float:
-    """Return the share of the question's terms that occur in the `best` texts. A term that is rarer
+    """Return the share of the question's words that occur in the `best` texts. A word that is rarer
     among the texts of `every` weighs more.
     """
     known = frozenset[str]().union(*best)
-    counts = Counter(term for text in every for term in question_terms if term in text)
-    rarity = {term: log((len(every) + 1) / (counts[term] + 0.5)) for term in question_terms}
+    counts = Counter(word for text in every for word in question_words if has(text, word))
+    rarity = {word: log((len(every) + 1) / (counts[word] + 0.5)) for word in question_words}
     whole = sum(rarity.values())
-    return sum(rarity[term] for term in question_terms if term in known) / whole if whole else 0.0
+    return (
+        sum(rarity[word] for word in question_words if has(known, word)) / whole if whole else 0.0
+    )
 
 
 @cache

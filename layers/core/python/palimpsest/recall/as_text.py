@@ -15,7 +15,7 @@ from palimpsest.memory.record import KEYED, Record, is_in_first_person
 from palimpsest.recall.answer import Passage, user_memory
 from palimpsest.recall.found import FoundMemory
 from palimpsest.recall.question import excerpt
-from palimpsest.text.analyser import content_terms
+from palimpsest.text.analyser import content_words
 
 MAX_LINE = 600  # characters of one memory
 
@@ -107,11 +107,11 @@ def format_as_context(
     `user` is the id of the user; lines that quote the user begin with that name. With `similarity`,
     the line of each memory that a recall found ends in its score (0..1).
     """
-    query_terms = content_terms(query)
+    query_words = content_words(query)
     passages = []
     for memory in memories:
         passage = passage_of(memory, user=user)
-        content = excerpt(passage.content, query_terms, limit=MAX_LINE)
+        content = excerpt(passage.content, query_words, limit=MAX_LINE)
         score = _score_of(memory) if similarity else None
         passages.append(replace(passage, content=content, similarity=score))
     return user_memory(passages)

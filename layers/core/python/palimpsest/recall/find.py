@@ -167,7 +167,7 @@ class FindCandidates:
             partial(self._messages, scope, request.filter, sessions=1, most=NEWEST_MESSAGES),
         )
         covered = (
-            (key, coverage(query.terms, term_set(text)))
+            (key, coverage(query.words, term_set(text)))
             for key, text in (records | messages).items()
         )
         # Without this, each recall would have the newest texts as candidates, whatever it asks.

@@ -33,6 +33,6 @@ def best_sentences(text: str, query: Query, *, most: int) -> str:
     if not is_long(text):
         return text
     every = list(sentences(text))
-    shares = [coverage(query.terms, words) for words in map(term_set, every)]
+    shares = [coverage(query.words, words) for words in map(term_set, every)]
     best = sorted(range(len(every)), key=lambda place: (-shares[place], place))[:most]
     return " ".join(every[place] for place in sorted(best))

@@ -14,11 +14,12 @@ from typing import Final
 
 from palimpsest.memory.filters import MemoryFilter
 from palimpsest.recall.about import person_asked_for
-from palimpsest.text.analyser import content_terms, function_words, terms, topic_key, words
+from palimpsest.text.analyser import Stems, content_words, function_words, terms, topic_key, words
 from palimpsest.text.bm25 import BASE, Field, Matches, scored
 from palimpsest.text.cutting import ELLIPSIS, shortened
 from palimpsest.text.dates import Period, period
 from palimpsest.text.folding import folded
+from palimpsest.text.language import language_of
 from palimpsest.text.matching import patterns_by_writing
 from palimpsest.text.word_files import entries, word_files
 
@@ -84,21 +85,32 @@ class RecallRequest:
 @dataclass(frozen=True, slots=True)
 class Query:
     """An analysed question. `searched` is the text with which the index is searched. `first_person`
-    is the question as the user would ask it. `terms` are its words in the form in which texts are
-    compared. `topic_keys` are possible keys of the topics that it names, the longest first.
-    `asks_for_days` is true if the question asks only what happened in its period. `person` is the
-    person other than the user whom it is about, by name or as a relative ("wife").
+    is the question as the user would ask it. `words` are its words without stop words, in the form
+    in which texts are compared: each has its English stem, and perhaps one of its own language.
+    `topic_keys` are possible keys of the topics that it names, the longest first. `asks_for_days`
+    is true if the question asks only what happened in its period. `person` is the person other than
+    the user whom it is about, by name or as a relative ("wife").
     """
 
     text: str
     searched: str
     first_person: str
-    terms: tuple[str, ...]
+    words: tuple[Stems, ...]
     topic_keys: tuple[str, ...]
     period: Period | None
     asks_of_the_past: bool
     asks_for_days: bool = False
     person: str | None = None
+
+    @property
+    def language(self) -> str:
+        """The code of its language, as far as that is recognized, or else that of English."""
+        return language_of(words(self.text))
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """All stems of its words."""
+        return tuple(dict.fromkeys(stem for word in self.words for stem in word))
 
 
 def analysed(text: str, *, user: str, now: datetime) -> Query:
@@ -111,25 +123,26 @@ def analysed(text: str, *, user: str, now: datetime) -> Query:
     question = " ".join(text[:MAX_QUESTION].split())
     searched, first_person = _without(question, user), _without(question, user, by=ONESELF)
     person = person_asked_for(first_person)
-    question_terms, when = content_terms(searched), period(question, now=now)
+    question_words, when = content_words(searched), period(question, now=now)
     return Query(
         text=question,
         searched=searched,
         first_person=first_person,
-        terms=question_terms,
+        words=question_words,
         topic_keys=topic_keys(searched, person=person),
         period=when,
         asks_of_the_past=_the_past().search(question) is not None,
         person=person,
-        asks_for_days=when is not None and _asks_what_happened(question_terms, when),
+        asks_for_days=when is not None and _asks_what_happened(question_words, when),
     )
 
 
-def _asks_what_happened(question_terms: Sequence[str], when: Period) -> bool:
+def _asks_what_happened(question_words: Sequence[Stems], when: Period) -> bool:
     """Return whether the question consists only of the words for its period and words such as
     "happened".
     """
-    return _what_happened().issuperset({*question_terms}.difference(content_terms(when.words)))
+    left = {*question_words}.difference(content_words(when.words))
+    return all(not _what_happened().isdisjoint(word) for word in left)
 
 
 def _without(text: str, user: str, *, by: Mapping[bool, str] = NOTHING) -> str:
@@ -220,11 +233,16 @@ def _singular(word: str) -> tuple[str, ...]:
     return word, f"{word[:-3]}y" if word.endswith("ies") else word[:-1]
 
 
-def coverage(question_terms: Sequence[str], text_terms: Collection[str]) -> float:
-    """Return the share (0..1) of the question's terms that a text has."""
-    if not question_terms:
+def coverage(question_words: Sequence[Stems], text_terms: Collection[str]) -> float:
+    """Return the share (0..1) of the question's words that a text has, by any of their stems."""
+    if not question_words:
         return 0.0
-    return sum(term in text_terms for term in question_terms) / len(question_terms)
+    return sum(has(text_terms, word) for word in question_words) / len(question_words)
+
+
+def has(text_terms: Collection[str], word: Stems) -> bool:
+    """Return whether a text with these terms has the word."""
+    return any(stem in text_terms for stem in word)
 
 
 def scores(question_terms: Sequence[str], texts: Sequence[Sequence[str]]) -> list[float]:
@@ -244,8 +262,8 @@ def scores(question_terms: Sequence[str], texts: Sequence[Sequence[str]]) -> lis
     return [by_number.get(number, 0.0) for number in range(len(texts))]
 
 
-def excerpt(text: str, question_terms: Sequence[str], *, limit: int) -> str:
-    """Return at most `limit` characters of the text: the part with most of the question's terms."""
+def excerpt(text: str, question_words: Sequence[Stems], *, limit: int) -> str:
+    """Return at most `limit` characters of the text: the part with most of the question's words."""
     if len(text) <= limit:
         return text
     step = max(1, limit // 2)
@@ -253,7 +271,7 @@ def excerpt(text: str, question_terms: Sequence[str], *, limit: int) -> str:
 
     def rank(start: int) -> tuple[float, int]:
         part = frozenset(terms(text[start : start + limit]))
-        return coverage(question_terms, part), -start
+        return coverage(question_words, part), -start
 
     best = max(starts, key=rank)
     before = ELLIPSIS if best else ""

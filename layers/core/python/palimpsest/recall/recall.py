@@ -122,7 +122,10 @@ class Recall:
         read_first = self._read_first(memories, run, findings)
         after = self._ranked(memories, run, read=read_first.scores)
         near = near_enough(after, weights=self._weights)
-        judged = answerable(run.query, memories, after) if near else NOTHING_FOUND
+        judged = NOTHING_FOUND
+        if near:
+            only_english = self._weights.near.only_english
+            judged = answerable(run.query, memories, after, only_english=only_english)
         memories = without_echoes(_in_order(memories, near), question=run.query.text)
         if not request.looks_back:
             # A later statement counts for questions about the present alone (docs/adr/0034).

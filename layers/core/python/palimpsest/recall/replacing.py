@@ -13,7 +13,7 @@ from typing import Final, Literal
 from palimpsest.recall.found import FoundMemory
 from palimpsest.recall.passage import best_sentences
 from palimpsest.recall.question import Query
-from palimpsest.text.analyser import content_terms, words
+from palimpsest.text.analyser import content_words, words
 from palimpsest.text.language import language_of
 from palimpsest.text.matching import either, pattern_of, patterns_by_writing
 from palimpsest.text.word_files import word_files
@@ -111,7 +111,7 @@ def stated(memory: FoundMemory, query: Query) -> Statement:
 
 def statement(memory: FoundMemory, text: str) -> Statement:
     """Return this text of the memory as a statement."""
-    return Statement(memory, text, frozenset(content_terms(text)))
+    return Statement(memory, text, frozenset(stems[-1] for stems in content_words(text)))
 
 
 @cache

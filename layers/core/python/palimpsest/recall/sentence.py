@@ -27,7 +27,7 @@ from palimpsest.recall.replacing import (
 )
 from palimpsest.recall.rerank import read_in_time
 from palimpsest.recall.signals import read_signals
-from palimpsest.text.analyser import own_terms, term_set
+from palimpsest.text.analyser import own_words, term_set
 from palimpsest.text.cutting import shortened
 from palimpsest.text.folding import folded
 from palimpsest.text.matching import either, patterns_by_writing
@@ -145,7 +145,7 @@ def _sentences(memory: FoundMemory, query: Query, user: str) -> Iterator[_Senten
             continue
         if query.person and is_only_of_the_user(text, memory, query.person, user=user):
             continue
-        share = coverage(query.terms, term_set(text))
+        share = coverage(query.words, term_set(text))
         yield _Sentence(statement(memory, text), passage, odds, share)
 
 
@@ -163,7 +163,8 @@ def _adds_something(sentence: str, query: Query) -> bool:
     left_out = _asking_words()
     if "day" not in values_asked_for(query.text):
         left_out = left_out | _date_words()
-    return not own_terms(sentence, besides=left_out).issubset(query.terms)
+    words_ = own_words(sentence, besides=left_out)
+    return any(set(query.terms).isdisjoint(word) for word in words_)
 
 
 def _readings(

@@ -158,15 +158,43 @@ def content_terms(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_compared(kept, language)))[:MAX_QUERY_WORDS]
 
 
-def own_terms(text: str, *, besides: Collection[str]) -> frozenset[str]:
-    """Return the terms of a text without its function words and without the folded words in
+Stems = tuple[str, ...]
+"""The stems of one word: the English one, and that of the text's language if it differs."""
+
+
+def content_words(text: str) -> tuple[Stems, ...]:
+    """Return the stems of each word of a question, without stop words. If there are no other words,
+    return these. A pair of characters counts as a word.
+    """
+    every, language = _analysed(text)
+    kept = _without(_stop_words_of(language), every)
+    return tuple(dict.fromkeys(_compared_by_word(kept, language)))[:MAX_QUERY_WORDS]
+
+
+def own_words(text: str, *, besides: Collection[str] = ()) -> tuple[Stems, ...]:
+    """Return the stems of each word of a text, without stop words and without the folded words in
     `besides`. The result may be empty.
     """
-    every = list(_split(folded(text[:MAX_COMPARED])))
-    language = _language(every)
-    left_out = _function_words_of(language)
+    every, language = _analysed(text)
+    left_out = _stop_words_of(language)
     kept = [word for word in every if word.text not in left_out and word.text not in besides]
-    return frozenset(_compared(kept, language))
+    return tuple(dict.fromkeys(_compared_by_word(kept, language)))
+
+
+def _analysed(text: str) -> tuple[list[_Word], str]:
+    """Return the words of the beginning of a text, and its language."""
+    every = list(_split(folded(text[:MAX_COMPARED])))
+    return every, _language(every)
+
+
+def _compared_by_word(every: Iterable[_Word], language: str) -> Iterator[Stems]:
+    kept = list(every)
+    stems_of = _stems_of(kept, language)
+    for word in kept:
+        if word.is_cjk:
+            yield from ((pair,) for pair in _pairs(word.text))
+        else:
+            yield stems_of[word.text]
 
 
 def document_terms(text: str) -> DocumentTerms:
@@ -235,6 +263,13 @@ def _function_words_of(language: str) -> frozenset[str]:
     """
     own = word_files("palimpsest.text")[language].get("function_words", ())
     return _english_function_words().union(own)
+
+
+@cache
+def _stop_words_of(language: str) -> frozenset[str]:
+    """Return the function words of the language and its other stop words."""
+    more = word_files("palimpsest.text")[language].get("stop_words", ())
+    return _function_words_of(language).union(more)
 
 
 def _stems_of(text_words: Iterable[_Word], language: str) -> dict[str, tuple[str, ...]]:
