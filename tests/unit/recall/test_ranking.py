@@ -239,6 +239,11 @@ def test_where_no_vectors_were_compared_a_shared_word_is_enough() -> None:
     assert not near_enough(strongest(keyword=1.0))
 
 
+def test_where_no_vectors_were_compared_the_record_of_a_topic_needs_no_word() -> None:
+    record = replace(candidate("record"), scores={"topic_key": 1.0})
+    assert shown(record, candidate("other", keyword=1.0, coverage=0.5)) == ["record", "other"]
+
+
 def test_preselection_keeps_the_best_of_each_retriever() -> None:
     found: dict[str, Any] = {f"k{number}": {"keyword": float(number)} for number in range(50)}
     found |= {f"v{number}": {"vector": number / 50} for number in range(50)}

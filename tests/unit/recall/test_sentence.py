@@ -183,3 +183,9 @@ def test_the_person_of_a_question_is_whose_doings_it_asks_for(
     question: str, person: str | None
 ) -> None:
     assert person_asked_for(question) == person
+
+
+def test_what_follows_a_request_after_a_colon_is_a_statement(service: RecallService) -> None:
+    service.say("Please update the invoice: my day rate is 465 pounds.", role="user")
+    service.index_all()
+    assert answer(service, "What is my day rate?").endswith(": my day rate is 465 pounds.")

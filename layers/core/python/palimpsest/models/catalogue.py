@@ -167,15 +167,14 @@ class Thresholds:
     as 0 and 1 as 1. The second is `words` times the share of the question's words that the
     candidate has.
 
-    A message that says nothing must reach `least`. A message of few words must reach `own`, either
-    with its own strength or with `beside` times the strength of a question next to it. A past
+    A message that says nothing must reach `own`. A message of few words must reach it either with
+    its own strength or with `beside` times the strength of a question next to it. A past
     message is related to a new one if their cosine is at least `resembles`. A model with
     `only_english` finds any two texts of another language alike.
     """
 
     unrelated: float = 0.0
     words: float = 0.3
-    least: float = 0.315
     own: float = 0.225
     beside: float = 0.65
     resembles: float = 0.15
@@ -189,7 +188,7 @@ unrelated texts, as OpenAI's models give.
 THRESHOLDS: Mapping[str, Thresholds] = MappingProxyType(
     {
         "bge-small-en-v1.5-int8": Thresholds(
-            unrelated=0.46, words=0.1, least=0.08, own=0.05, resembles=0.5, only_english=True
+            unrelated=0.46, words=0.1, own=0.05, resembles=0.5, only_english=True
         )
     }
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import nextafter
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -112,11 +113,13 @@ def near_enough(
 ) -> tuple[Ranked, ...]:
     """Return the candidates that are near enough to the question to be shown. Candidates that
     answer far less likely than the best one are left out. If no vectors were compared, words
-    decide.
+    and topics decide.
     """
     if not any("vector" in result.candidate.scores for result in results):
         return tuple(
-            result for result in results if result.candidate.coverage > 0 or result.strength > 0
+            result
+            for result in results
+            if result.candidate.coverage > 0 or "topic_key" in result.candidate.scores
         )
     by_key = {result.candidate.key: result for result in results}
     least = max(map(_odds_without_topic, results)) - weights.far
@@ -140,7 +143,7 @@ def _may_be_shown(
     if _odds_without_topic(result) < least and candidate.coverage < 1:
         return False
     if candidate.says == "nothing":
-        return candidate.coverage > 0 and result.strength >= weights.near.least
+        return candidate.coverage > 0 and result.strength >= weights.near.own
     if candidate.says != "little" and not candidate.by_words:
         return True
     beside = [by_key[key] for key in candidate.neighbours if key in by_key]
@@ -231,7 +234,7 @@ def _strength(candidate: Candidate, weights: Weights) -> float:
         near = candidate.coverage
     # All words of the question in one memory are enough (docs/adr/0012).
     if candidate.coverage >= 1:
-        near = max(near, weights.near.least)
+        near = max(near, weights.near.own)
     return near
 
 
@@ -259,7 +262,7 @@ def _with_outdated_lowered(results: Sequence[Ranked], weights: Weights) -> list[
     for result in results:
         current = scores.get(result.candidate.outdated_by or "", 0.0)
         if current >= weights.same_topic * result.score:
-            score = min(result.score, weights.outdated * current)
+            score = min(result.score, nextafter(current, 0.0))
             lowered.append(replace(result, score=score))
         else:
             lowered.append(result)

@@ -138,7 +138,7 @@ def _sentences(memory: FoundMemory, query: Query, user: str) -> Iterator[_Senten
     is_assistants = memory.speaker == "assistant"
     if is_assistants and _asks_the_assistant().search(query.text) is None:
         odds -= ASSISTANT
-    for text in sentences(passage.content):
+    for text in map(_without_request, sentences(passage.content)):
         if not _states_something(text) or not _adds_something(text, query):
             continue
         if is_assistants and is_copied(text):
@@ -147,6 +147,14 @@ def _sentences(memory: FoundMemory, query: Query, user: str) -> Iterator[_Senten
             continue
         share = coverage(query.words, term_set(text))
         yield _Sentence(statement(memory, text), passage, odds, share)
+
+
+def _without_request(sentence: str) -> str:
+    """Return what a sentence states after a request and a colon, as "it's 465 now" in "Update it:
+    it's 465 now".
+    """
+    request, colon, rest = sentence.partition(": ")
+    return rest if colon and asks_for_something(request) else sentence
 
 
 def _states_something(sentence: str) -> bool:

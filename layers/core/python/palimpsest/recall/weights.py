@@ -21,9 +21,9 @@ class Weights:
     memory of the period that the question names, and `days` for a statement of that period if the
     question asks about nothing else.
 
-    A message with an earlier value gets at most `outdated` times the score of the topic's current
-    record. That holds only if that record has at least `same_topic` of the message's score.
-    Otherwise the question is about something else in the message.
+    A message with an earlier value ranks right below the topic's current record, if that record has
+    at least `same_topic` of the message's score. Otherwise the question is about something else in
+    the message.
 
     A candidate is left out if the logarithm of its odds to answer lies `far` below that of the best
     one. `near` holds the thresholds of the embedding model.
@@ -37,7 +37,6 @@ class Weights:
     period: float = 2.0
     days: float = 0.0
     half_life: int = 90 * DAY
-    outdated: float = 0.9
     same_topic: float = 0.03
     far: float = 4.25
     near: Thresholds = OTHER
