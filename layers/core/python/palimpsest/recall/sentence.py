@@ -166,8 +166,20 @@ def _states_something(sentence: str) -> bool:
     return not is_noisy(sentence) and not is_log_line(sentence)
 
 
+_CONFIRMED = re.compile(
+    r"\W*(?:who|wer|qui|qui[eé]n|am|are|is|do|does|did|have|has|can|bin|ist|sind|hab\w*|hat|mag|kann"
+    r"|suis|est|ai|tengo|soy|estoy)\b",
+    re.IGNORECASE,
+)
+"""The beginnings of questions that a statement in their own words answers: who, and yes or no."""
+
+
 def _adds_something(sentence: str, query: Query) -> bool:
-    """Return whether the sentence has a word that neither the question has nor people ask with."""
+    """Return whether the sentence has a word that neither the question has nor people ask with. Its
+    speaker or its mere truth may be what is asked for: "Who is allergic to walnuts?"
+    """
+    if _CONFIRMED.match(query.text) and _asking_words().isdisjoint(words(sentence)):
+        return True
     left_out = _asking_words()
     if "day" not in values_asked_for(query.text):
         left_out = left_out | _date_words()
