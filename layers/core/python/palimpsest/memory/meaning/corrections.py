@@ -205,7 +205,7 @@ def _spelled(text: str) -> Correction | None:
 @cache
 def _strong() -> re.Pattern[str]:
     return compiled(
-        r"^(?:(?:{openers}|{signals})\b[,!.\s\u2013\u2014-]*)*?(?:{strong_signals})(?!\w)"
+        r"^(?:(?:{openers}|{signals})\b[,!.\s\u2013\u2014-]*){0,4}?(?:{strong_signals})(?!\w)"
     )
 
 
