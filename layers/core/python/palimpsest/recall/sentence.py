@@ -175,8 +175,8 @@ _CONFIRMED = re.compile(
 
 
 def _adds_something(sentence: str, query: Query) -> bool:
-    """Return whether the sentence has a word that neither the question has nor people ask with. Its
-    speaker or its mere truth may be what is asked for: "Who is allergic to walnuts?"
+    """Return whether the sentence has a word that neither the question has nor people ask with. If
+    "Who is allergic to walnuts?" is asked, the speaker is what it adds.
     """
     if _CONFIRMED.match(query.text) and _asking_words().isdisjoint(words(sentence)):
         return True
