@@ -157,3 +157,19 @@ def test_own_words_of_the_same_session_are_not_marked(service: Service, call: Cl
     send(service, call, ["user", "I live in Leeds."], *PLAY)
     assert marks(call)["I live in Leeds."] is False
     assert "Leeds" in asked(call, "Where do I live?")["answer"]
+
+
+def test_a_joke_that_is_taken_back_after_its_extraction_is_no_memory_any_more(
+    service: Service, call: Client
+) -> None:
+    send(service, call, ["user", "I live in Leeds."])
+    send(service, call, JOKE[0])
+    send(service, call, JOKE[1], JOKE[2])
+    service.drain()
+    memories = call("GET", "/v1/users/sarah/memories").json["memories"]
+    assert [memory["content"] for memory in memories] == ["I live in Leeds."]
+    assert "astronaut" not in asked(call, "Am I an astronaut?")["answer"]
+    service.time.advance(24 * 3600)
+    send(service, call, ["user", "I'm an astronaut on Mars."])
+    memories = call("GET", "/v1/users/sarah/memories").json["memories"]
+    assert len(memories) == 2

@@ -13,6 +13,7 @@ from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.message import Message
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit, Head, Settings
+from palimpsest.conversations.take_back import take_back
 from palimpsest.errors import CommitLost
 from palimpsest.extraction.chunk import CONTEXT_MESSAGES, Chunk, chunk_of, context_of
 from palimpsest.extraction.jobs import (
@@ -113,7 +114,8 @@ class Steps:
         return reader_after([*_left(begun, head), *reversed(earlier)], user=user)
 
     def mark_material(self, job: Job, at: Looked, chunk: Chunk) -> None:
-        """Mark the messages that, as the chunk shows, are no testimony of their speakers. Safe to
+        """Mark the messages that, as the chunk shows, are no testimony of their speakers. If an
+        earlier step has extracted such a message, a job removes what was made from it. Safe to
         repeat. Raises `CommitLost` and `Unavailable`.
         """
         scope, head, seqs = session_of(job), at.head, sorted(chunk.material)
@@ -127,9 +129,26 @@ class Steps:
                 if not message.is_outside and not message.is_material
             ]
             if changed:
-                after = replace(head, version=head.version + 1)
-                self.sessions.commit(scope, Commit(head, after, marked=tuple(changed)))
-                head = after
+                earlier = [message for message in changed if message.seq < chunk.first]
+                head = self._mark(scope, head, changed, earlier)
+
+    def _mark(
+        self,
+        scope: SessionScope,
+        head: Head,
+        changed: Sequence[Message],
+        earlier: Sequence[Message],
+    ) -> Head:
+        """Store the messages with their marks, and the job that takes back the earlier ones. Return
+        the new head.
+        """
+        after = replace(
+            head, version=head.version + 1, redactions=head.redactions + (1 if earlier else 0)
+        )
+        now = seconds(self.clock.now())
+        jobs = (take_back(after, scope, earlier, now=now),) if earlier else ()
+        self.sessions.commit(scope, Commit(head, after, marked=tuple(changed), jobs=jobs))
+        return after
 
     def _passed(self, messages: Iterator[Message]) -> Iterator[Message]:
         """Yield the messages of the step. If the caller keeps the history, these are the messages
