@@ -18,6 +18,7 @@ from palimpsest.memory.meaning.standing import leans
 from palimpsest.text.sentences import is_question
 
 MOST = 300  # characters of a statement that is read
+LEAST_BLANKS = 2  # of a statement with a name, a verb and more
 _OWNER = r"(?:my|our|meine?|unsere?|mon|ma|notre|mi|nuestr[oa])"
 _ANYBODY = ("my sister", "meine Schwester", "ma sœur", "mi hermana")
 _NAME = re.compile(r"([A-ZÀ-Þ][\w-]*\w)(?= |['’]s )")
@@ -159,7 +160,7 @@ def may_tell_of_a_person(text: str) -> bool:
     remembering if the user has introduced somebody of that name: "Rex is scared of fireworks".
     """
     name = first_name(text)
-    if name is None or is_question(text) or leans(text):
+    if name is None or text.count(" ") < LEAST_BLANKS or is_question(text) or leans(text):
         return False
     rest = _SHORT.sub(" has ", text[len(name) :])
     return _third_person().match(_IS.sub(" is ", rest)) is not None and len(naming(text)) > 1
