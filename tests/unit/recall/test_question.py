@@ -220,5 +220,5 @@ def test_an_excerpt_is_where_the_question_is_answered() -> None:
 
 
 def test_a_short_text_is_its_own_excerpt() -> None:
-    assert excerpt("short", ("x",), limit=10) == "short"
-    assert len(excerpt("あ" * 5_000, ("いい",), limit=100)) <= 100
+    assert excerpt("short", (("x",),), limit=10) == "short"
+    assert len(excerpt("あ" * 5_000, (("いい",),), limit=100)) <= 100
