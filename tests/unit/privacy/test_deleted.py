@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from palimpsest.clock import stamp
+from palimpsest.memory.removal.sources import MOST_SESSIONS
 from palimpsest.models.ports import Completion
 
 from tests.service import SARAH, TENANT
@@ -386,3 +387,21 @@ def test_an_answer_that_only_names_the_same_place_stays() -> None:
     )
     receipt = hunt.service.manage_memories.delete(SARAH, hunt.id_of("Kiel"))
     assert not [seq for session, seq, _ in receipt.messages if session == "t"]
+
+
+def test_a_deletion_reads_a_bounded_number_of_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
+    hunt = Hunt()
+    hunt.send("s", told("I live in Kiel."))
+    for number in range(MOST_SESSIONS + 5):
+        hunt.send(f"t{number}", [{"role": "user", "content": "Hello."}])
+    sessions = hunt.service.manage_memories.hides.sessions  # type: ignore[attr-defined]
+    read: list[str] = []
+    messages = type(sessions).messages
+
+    def counted(store: Any, scope: Any, **options: Any) -> Any:
+        read.append(scope.session)
+        return messages(store, scope, **options)
+
+    monkeypatch.setattr(type(sessions), "messages", counted)
+    hunt.service.manage_memories.delete(SARAH, hunt.id_of("Kiel"))
+    assert len(read) == len(set(read)) == MOST_SESSIONS
