@@ -139,8 +139,8 @@ class Answers:
 
 def answered(dataset: Dataset, cite: Cite) -> Answers:
     """Return how well the questions of a set are answered, by what the answers cite."""
-    asked = [(question, cite(question.user, question.question)) for question in dataset.questions]
-    known = [(question, cited) for question, cited in asked if question.evidence]
+    answers = [(question, cite(question.user, question.question)) for question in dataset.questions]
+    known = [(question, cited) for question, cited in answers if question.evidence]
     changed = [
         (change, frozenset(cite(change.user, change.question) or ()))
         for change in dataset.supersessions
@@ -152,7 +152,7 @@ def answered(dataset: Dataset, cite: Cite) -> Answers:
             [not set(question.answer_ids).isdisjoint(cited or ()) for question, cited in known]
         ),
         empty=_mean([cited is None for _, cited in known]),
-        spoke=_mean([cited is not None for question, cited in asked if not question.evidence]),
+        spoke=_mean([cited is not None for question, cited in answers if not question.evidence]),
         new=_mean(is_new),
         old=_mean([old and not new for old, new in zip(is_old, is_new, strict=True)]),
     )

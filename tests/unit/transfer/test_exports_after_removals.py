@@ -49,7 +49,7 @@ REMOVALS: dict[str, Removing] = {
     "erasure": lambda call: call("DELETE", "/v1/users/sarah"),
     "memory": lambda call: call("DELETE", f"/v1/users/sarah/memories/{memory_of(call)}"),
     "tool": lambda call: call(
-        "POST", "/v1/users/sarah/tools/forget", {"arguments": {"memory": f"The pin is {SECRET}."}}
+        "POST", "/v1/users/sarah/tools/forget", {"arguments": {"memory": f"The boat is {SECRET}."}}
     ),
     "mem0": lambda call: call("DELETE", f"/compat/mem0/memories/{memory_of(call)}@sarah"),
     "preference": lambda call: call("DELETE", "/v1/users/sarah/preferences/pin"),
@@ -63,7 +63,7 @@ def lived(service: Service, call: Client, user: str = "sarah", session: str = "s
     """A user whose every store holds the secret."""
     said = {"role": "user", "content": f"My pin is {SECRET}."}
     call("POST", f"/v1/sessions/{session}/messages", {"user_id": user, "messages": [said]})
-    call.save(f"The pin is {SECRET}.", user=user)
+    call.save(f"The boat is {SECRET}.", user=user)
     path = f"/v1/users/{user}"
     call("PUT", f"{path}/preferences/pin", {"value": SECRET})
     entities = [
@@ -189,7 +189,7 @@ class Meeting:
             MESSAGES,
             {"user_id": "sarah", "messages": [{"role": "user", "content": "My pin is 4711."}]},
         )
-        self.call.save(f"The pin is {SECRET}.")
+        self.call.save(f"The boat is {SECRET}.")
         self.service.drain()
         self.job = self.call("POST", path).json["job_id"]
 

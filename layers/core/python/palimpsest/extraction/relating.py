@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final, Literal
 
-from palimpsest.memory.meaning.ends import MENDED, ends_of
+from palimpsest.memory.meaning.ends import MENDED, ends_of, owns_something
 from palimpsest.memory.meaning.frames import differ_in_value
 from palimpsest.memory.meaning.occasions import are_of_other_occasions
 from palimpsest.memory.meaning.people import is_of_another
@@ -67,7 +67,7 @@ def related(
         likely = learned().likely(said_in(new), said_in(known[place]))
         is_plain = states and not differ_in_value(new.content, known[place].content)
         least = marks.changes if is_plain else marks.clearly
-        changed = _changed(likely, new.content)
+        changed = _changed(likely, new.content, known[place].content)
         if (
             may_change
             and changed >= least
@@ -132,15 +132,14 @@ def _is_linked(new: Statement, known: Record) -> bool:
     return not fields_of(new.content).isdisjoint(fields_of(known.content))
 
 
-def _changed(likely: Likely, content: str) -> float:
+def _changed(likely: Likely, content: str, known: str) -> float:
     """Return how likely a change is. If the rules read an end in the content, the rules also say
-    what it ends.
+    what it ends. A repair ends more than they know, but no possession.
     """
-    is_end_read = likely.ends > likely.replaces and any(
-        end.kind != MENDED
-        for end in ends_of(content)  # more than a repair may have ended
-    )
-    return 0.0 if is_end_read else likely.changes
+    kinds = {end.kind for end in ends_of(content)}
+    is_end_read = likely.ends > likely.replaces and bool(kinds - {MENDED})
+    is_possession = MENDED in kinds and owns_something(known)
+    return 0.0 if is_end_read or is_possession else likely.changes
 
 
 def _kind(likely: Likely) -> Kind:

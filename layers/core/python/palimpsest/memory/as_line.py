@@ -55,10 +55,7 @@ def when(record: Record, *, now: datetime, ended: str | None = None) -> str | No
     if record.due_at is not None:
         return _due(record.due_at[:10], today)
     if record.occurs_at is None:
-        last = last_day(record)
-        return (
-            None if last is None else f"until {last}" if last >= today else f"was so until {last}"
-        )
+        return _until(last_day(record), today)
     first = record.occurs_at[:10]
     day = _period(first, record.time_unit)
     if first > today:
@@ -110,6 +107,12 @@ def names_a_date(content: str) -> bool:
 
 def _days(brackets: str) -> str:
     return brackets.strip(" ()").removeprefix("week of ")
+
+
+def _until(last: str | None, today: str) -> str | None:
+    if last is None:
+        return None
+    return f"until {last}" if last >= today else f"was so until {last}"
 
 
 def _due(day: str, today: str) -> str:

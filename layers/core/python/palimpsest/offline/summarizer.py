@@ -179,8 +179,8 @@ def _is_given(line: _Line, material: Callable[[str], Sequence[str]]) -> bool:
         return message.is_material
     letters = _letters(line.text)
     return any(
-        letters in given or (given in letters and 2 * len(given) > len(letters))
-        for given in material(plain(message.chat.get("content")))
+        letters in part or (part in letters and 2 * len(part) > len(letters))
+        for part in material(plain(message.chat.get("content")))
     )
 
 

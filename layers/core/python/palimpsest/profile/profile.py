@@ -57,8 +57,8 @@ class ProfileLine:
     @property
     def statement(self) -> str:
         """Return the statement, after the name of the person whom it is about."""
-        said = f"{self.text} ({NO_LONGER_SURE})" if self.rests_on_changed else self.text
-        return f"{harmless(self.subject)}: {said}" if self.subject else said
+        text = f"{self.text} ({NO_LONGER_SURE})" if self.rests_on_changed else self.text
+        return f"{harmless(self.subject)}: {text}" if self.subject else text
 
     def shown(self, *, shows_id: bool) -> str:
         return f"- {self.statement}" + (f" [{self.memory_id}]" if shows_id else "")

@@ -138,12 +138,14 @@ class FindCandidates:
             return []
         meant = topics_meant(vector, model=self.embedder.space.model)
         keys = [key for key in meant if key not in query.topic_keys and not key.endswith("*")]
-        found = [last for _, last in self._last_of(scope, keys)]
+        meant_records = [last for _, last in self._last_of(scope, keys)]
         for key in meant:
             if key.endswith("*"):
                 pointers = self.memories.topics(scope, prefix=key.removesuffix("*"))
-                found += [pointer.record for pointer in pointers[:MOST_OF_ONE] if pointer.record]
-        return [(record, MEANT) for record in dict.fromkeys(found)]
+                meant_records += [
+                    pointer.record for pointer in pointers[:MOST_OF_ONE] if pointer.record
+                ]
+        return [(record, MEANT) for record in dict.fromkeys(meant_records)]
 
     def _last_of(self, scope: UserScope, topics: Sequence[str]) -> list[tuple[str, str]]:
         """Return, for each topic, its current record or the record that ended last. Topics without

@@ -19,7 +19,7 @@ from palimpsest.memory.stated_in import Place, places_of, places_of_earlier
 from palimpsest.recall.found import FoundMemory, words_of
 from palimpsest.recall.question import Query
 from palimpsest.recall.replacing import (
-    Statement,
+    StatementInMemory,
     asks_of_the_present,
     has_topic,
     may_replace,
@@ -208,7 +208,7 @@ def newer_first(memories: Sequence[FoundMemory], query: Query) -> list[FoundMemo
     """
     if not asks_of_the_present(query):
         return list(memories)
-    placed: list[Statement] = []
+    placed: list[StatementInMemory] = []
     gave_way: set[str] = set()
     for memory in memories[:LOOKED_AT]:
         new = stated(memory, query)
@@ -229,7 +229,7 @@ def newer_first(memories: Sequence[FoundMemory], query: Query) -> list[FoundMemo
     return [*(statement.memory for statement in placed), *memories[LOOKED_AT:]]
 
 
-def _held_since(placed: Sequence[Statement], moment: int) -> list[int]:
+def _held_since(placed: Sequence[StatementInMemory], moment: int) -> list[int]:
     """Return the places right after those memories that are the current record of a topic and were
     said after the moment. These memories stay above older statements.
     """

@@ -89,7 +89,7 @@ _VALUES: Mapping[Value, re.Pattern[str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class StatementInMemory:
     """A memory with the statement in it that is compared with others. In a long text, this is the
     sentence with most of the question's words. Words of change in other sentences do not concern
     the question, and neither do equal words. `words` are its terms without function words.
@@ -104,14 +104,14 @@ class Statement:
         return _CHANGE.search(self.text) is not None
 
 
-def stated(memory: FoundMemory, query: Query) -> Statement:
+def stated(memory: FoundMemory, query: Query) -> StatementInMemory:
     """Return the memory's statement about what the question asks."""
     return statement(memory, best_sentences(memory.content, query, most=1))
 
 
-def statement(memory: FoundMemory, text: str) -> Statement:
+def statement(memory: FoundMemory, text: str) -> StatementInMemory:
     """Return this text of the memory as a statement."""
-    return Statement(memory, text, frozenset(stems[-1] for stems in content_words(text)))
+    return StatementInMemory(memory, text, frozenset(stems[-1] for stems in content_words(text)))
 
 
 @cache
@@ -143,15 +143,15 @@ def values_asked_for(question: str) -> Collection[Value]:
     """Return the kinds of values that may answer the question. A time may be a number too. A
     question for a number or a day asks for no name.
     """
-    asked: set[Value] = {
+    values: set[Value] = {
         value for value, pattern in _asks_for().items() if pattern.search(question)
     }
-    if "day" in asked:
-        asked.add("number")
-    return asked - {"name"} if "number" in asked else asked
+    if "day" in values:
+        values.add("number")
+    return values - {"name"} if "number" in values else values
 
 
-def may_replace(new: Statement, old: Statement, query: Query) -> bool:
+def may_replace(new: StatementInMemory, old: StatementInMemory, query: Query) -> bool:
     """Return whether the later statement may say the same as the older one, with another value.
 
     Both must be the user's, and the later one must answer the question about as well. It needs
@@ -187,7 +187,7 @@ def _is_statement(memory: FoundMemory) -> bool:
     return memory.speaker == "user" and memory.candidate.says != "question"
 
 
-def _have_what_is_asked(new: Statement, old: Statement, query: Query) -> bool:
+def _have_what_is_asked(new: StatementInMemory, old: StatementInMemory, query: Query) -> bool:
     """Return whether both statements have a value of a kind that the question asks for."""
     return any(
         _has(new.text, value) and _has(old.text, value) for value in values_asked_for(query.text)
@@ -200,7 +200,7 @@ def _has(text: str, value: Value) -> bool:
     return _VALUES[value].search(text) is not None
 
 
-def superseded(old: Statement, *, by: Statement) -> Statement:
+def superseded(old: StatementInMemory, *, by: StatementInMemory) -> StatementInMemory:
     """Return the older statement, marked as outdated if the later one very likely replaces it."""
     is_near = by.memory.score >= REPLACES * old.memory.score
     if not (is_near and len(by.words & old.words) >= WORDS_ALIKE and by.speaks_of_change):

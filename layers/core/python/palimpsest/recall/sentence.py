@@ -19,7 +19,7 @@ from palimpsest.recall.as_text import passage_of
 from palimpsest.recall.found import FoundMemory
 from palimpsest.recall.question import Query, coverage
 from palimpsest.recall.replacing import (
-    Statement,
+    StatementInMemory,
     asks_of_the_present,
     may_replace,
     statement,
@@ -52,7 +52,7 @@ class _Sentence:
     `share` the share (0..1) of the question's words in the sentence.
     """
 
-    statement: Statement
+    statement: StatementInMemory
     passage: Passage
     odds: float
     share: float

@@ -65,24 +65,24 @@ def ends(finding: Finding, statement: Statement, rank: int, state: KnownStatemen
 
 
 def finds(statement: Statement, rank: int, state: KnownStatements) -> None:
-    """End the known searches for what the statement says to be found."""
+    """End the known searches for the thing that the statement says to be found."""
     is_own = statement.type in ("fact", "event") and (statement.subject or USER) == USER
-    found = found_in(statement.content) if is_own else ()
-    if not found:
+    thing = found_in(statement.content) if is_own else ()
+    if not thing:
         return
     order = order_of(statement, rank)
     for place, (_, other, _) in enumerate(state.statements):
-        if is_own_search(draft_of(other), found):
+        if is_own_search(draft_of(other), thing):
             end_own(place, order, state)
     for record in state.records:
-        if record.order < order and is_own_search(record, found):
+        if record.order < order and is_own_search(record, thing):
             end_stored(record, order, state)
 
 
-def is_own_search(record: Record, found: Sequence[str]) -> bool:
+def is_own_search(record: Record, thing: Sequence[str]) -> bool:
     """Return whether a record says that the user is looking for what is found."""
     is_of_user = (record.subject or USER) == USER and record.type != "instruction"
-    return is_of_user and is_search_for(record.content, found)
+    return is_of_user and is_search_for(record.content, thing)
 
 
 def _left_of(record: Record, ended: Sequence[End]) -> str | None:

@@ -67,9 +67,9 @@ def are_of_one_speaker(statement: Statement | Record, other: Statement | Record)
     return speaker_of(statement) == speaker_of(other)
 
 
-def speaker_of(said: Statement | Record) -> str:
+def speaker_of(words: Statement | Record) -> str:
     """Return the folded name of the speaker, or `USER`."""
-    return normalized(said.speaker) if said.speaker else USER
+    return normalized(words.speaker) if words.speaker else USER
 
 
 def next_version(statement: Statement, record: Record) -> Statement:

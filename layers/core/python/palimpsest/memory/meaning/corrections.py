@@ -432,21 +432,15 @@ def _likely_place(content: str, new: str, by: Correction) -> tuple[int, int] | N
     number, a misspelled word, a name, and the value of the content's topic.
     """
     tokens = list(_TOKEN.finditer(content))
-    return next(
-        (
-            place
-            for place in (
-                _numbers(tokens, new),
-                _misspelled(tokens, new),
-                _value(content, new),
-                _names(tokens, new),
-                _tail(content, new) if by.is_meant else None,
-                _only_value(content, new) if by.is_meant else None,
-            )
-            if place is not None
-        ),
-        None,
-    )
+    places = [
+        _numbers(tokens, new),
+        _misspelled(tokens, new),
+        _value(content, new),
+        _names(tokens, new),
+    ]
+    if by.is_meant:
+        places += [_tail(content, new), _only_value(content, new)]
+    return next((place for place in places if place is not None), None)
 
 
 def _numbers(tokens: list[re.Match[str]], new: str) -> tuple[int, int] | None:

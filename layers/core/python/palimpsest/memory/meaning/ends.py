@@ -167,6 +167,12 @@ def _owns() -> frozenset[str]:
     return frozenset(entries(PACKAGE, "owns"))
 
 
+def owns_something(content: str) -> bool:
+    """Return whether a statement says that somebody has something, which is not broken."""
+    is_owned = not _owns().isdisjoint(_WORD.findall(spoken(content.casefold())))
+    return is_owned and not _has(SAYS[MENDED], content)
+
+
 @lru_cache(maxsize=64)
 def ends_of(sentence: str) -> tuple[End, ...]:
     """Return the ends that a sentence states. A sentence that supposes, plans or asks

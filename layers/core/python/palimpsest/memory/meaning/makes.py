@@ -59,15 +59,15 @@ def make_of(text: str, kind: str | None = None) -> Make | None:
     several.
     """
     plain = text[:MOST]
-    found = [
+    matches = [
         (name, match)
         for name, pattern in _patterns().items()
         if kind in (None, name)
         for match in pattern.finditer(plain)
     ]
-    if len({name for name, _ in found}) != 1 or len(found) > 1:
+    if len({name for name, _ in matches}) != 1 or len(matches) > 1:
         return None
-    ((name, match),) = found
+    ((name, match),) = matches
     rest = naming(f"{plain[: match.start()]} {plain[match.end() :]}")
     own = frozenset(re.findall(r"[^\W_]+", folded(match[0])))
     return Make(name, own, frozenset(rest) - _words(name))

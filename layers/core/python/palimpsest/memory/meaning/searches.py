@@ -49,11 +49,11 @@ def found_in(sentence: str) -> tuple[str, ...]:
     return tuple(word for match in matches if match for word in naming(match["what"]))
 
 
-def is_search_for(content: str, found: Sequence[str]) -> bool:
+def is_search_for(content: str, thing: Sequence[str]) -> bool:
     """Return whether a statement says that the user is looking for the thing with these words."""
     plain = spoken(content)
     search = any_of("searching").search(plain)
     if search is None:
         return False
     sought = naming(_MORE.split(plain[search.end() :], maxsplit=1)[0])
-    return any(is_meant_by(word, sought) for word in found)
+    return any(is_meant_by(word, sought) for word in thing)
