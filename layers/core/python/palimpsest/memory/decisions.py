@@ -14,7 +14,6 @@ from itertools import takewhile
 from operator import eq
 from typing import Literal
 
-from palimpsest.memory.meaning.frames import differ_in_value
 from palimpsest.memory.meaning.slots import means_the_same
 from palimpsest.memory.record import KEYED, Order, Record, said_again
 from palimpsest.memory.statements import (
@@ -254,6 +253,8 @@ def is_near(record: Record, other: Record) -> bool:
     """Return whether two records of one topic are the same, or say the same in other words."""
     if record.type in KEYED:
         return is_same(record, other)
+    from palimpsest.memory.meaning.frames import differ_in_value  # not at import: no turn needs it
+
     ours, theirs = record.content, other.content
     return says_the_same(ours, theirs) or (
         means_the_same(ours, theirs) and not differ_in_value(ours, theirs)
