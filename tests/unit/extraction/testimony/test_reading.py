@@ -85,6 +85,19 @@ def test_a_play_that_began_before_the_chunk_is_known() -> None:
     assert (what.messages, what.skipped) == ((), {1: "material"})
 
 
+def test_statements_after_a_wish_to_forget_are_read_and_the_answer_to_it_is_not() -> None:
+    told = (
+        user("I'm in debt."),
+        assistant("I see."),
+        user("Forget that please. I live in Leeds."),
+        assistant("Fine, no word of your debt."),
+    )
+    assert contents(*told) == ["I live in Leeds."]
+    what = chunk(*told)
+    assert what.skipped == {1: "off_record", 4: "material"}
+    assert what.withheld[3] == (("off_record", "Forget that please. "),)
+
+
 @pytest.mark.parametrize(
     "text",
     ["Off the record: I live in Kiel.", "Don't remember this, but I live in Kiel.",

@@ -7,8 +7,9 @@ import re
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from palimpsest.privacy.clauses import wish_clauses, without
+from palimpsest.privacy.clauses import names_words, wish_clauses, without
 from palimpsest.privacy.phrases import anywhere, phrases
+from palimpsest.text.salience import is_own
 from palimpsest.text.sought import Sought, Stems
 
 MOST_READ = 2_000
@@ -90,12 +91,14 @@ def _denies_keeping(unquoted: str) -> bool:
 class Wish:
     """A wish to keep words off the record. If `is_off_record` is true, the message must not be
     remembered. If `takes_back` is true, the speaker's message before it must not be remembered
-    either. If `covers_next` is true, the speaker's next message must not be remembered.
+    either. If `covers_next` is true, the speaker's next message must not be remembered. If
+    `looks_back` is true, the text is only a wish, and the wish is about words before it.
     """
 
     is_off_record: bool = False
     takes_back: bool = False
     covers_next: bool = False
+    looks_back: bool = False
 
 
 NO_WISH = Wish()
@@ -126,7 +129,34 @@ def wish_of(text: str) -> Wish:
     covers_next = announces and (is_bare or unquoted.rstrip().endswith((":", "?")))
     ends_open = is_bare and unquoted.rstrip().endswith(":")
     return Wish(
+        looks_back=takes_back and is_bare and not announces and not ends_open,
         is_off_record=True,
         takes_back=takes_back or (is_bare and not covers_next and not ends_open),
         covers_next=covers_next or ends_open,
     )
+
+
+_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|\n+")
+
+
+@lru_cache(maxsize=512)
+def kept_from(text: str, *, is_first: bool) -> int | None:
+    """Return where the speaker's statements begin that a wish before them does not cover, as in
+    "Forget that please. I live in Leeds". The wish must be a sentence of its own and be about words
+    before it. Return None if there are no such statements, or if they may be about the same words.
+    `is_first` says whether the speaker has said nothing before this text.
+    """
+    if len(text) > 2 * MOST_READ or not wish_of(text).takes_back:
+        return None
+    start, kept, is_about_words_before = 0, None, not is_first
+    for end in _SENTENCE_END.finditer(text):
+        sentence = text[start : end.start()]
+        if wish_of(sentence).looks_back and is_about_words_before:
+            kept = end.end()
+        is_about_words_before |= not wish_of(sentence).is_off_record
+        start = end.end()
+    if kept is None:
+        return None
+    rest = text[kept:]
+    is_apart = wish_of(rest) == NO_WISH and is_own(rest) and not names_words(rest)
+    return kept if is_apart else None

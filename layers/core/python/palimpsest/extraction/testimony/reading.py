@@ -21,7 +21,7 @@ from palimpsest.extraction.testimony.spans import SpanClass, own_text, secret_sp
 from palimpsest.extraction.testimony.turns import labelled, names_of
 from palimpsest.extraction.testimony.words import anywhere
 from palimpsest.privacy.asked import asks_for_secret, is_bare_secret
-from palimpsest.privacy.wishes import wish_of
+from palimpsest.privacy.wishes import kept_from, wish_of
 
 Withheld = tuple[tuple[SpanClass, str], ...]
 """The words of a message from which no record may be made, each with its class."""
@@ -56,6 +56,7 @@ class Reader:
     plays: bool = False
     answers_material: bool = False
     last_of_user: int | None = None
+    has_spoken: bool = False
     taken_back: dict[int, str] = field(default_factory=dict)
     withheld: dict[int, Withheld] = field(default_factory=dict)
     owns: dict[int, str] = field(default_factory=dict)
@@ -80,12 +81,25 @@ class Reader:
             self.taken_back[self.last_of_user] = "off_record"
         if self.last_of_user is not None and _takes_back(text):
             self.taken_back[self.last_of_user] = "material"
-        self.last_of_user = message.seq
+        is_first, self.last_of_user, self.has_spoken = not self.has_spoken, message.seq, True
         if is_off_record(message, text) or (was_requested and is_bare_secret(text)):
+            start = None if message.is_off_record else kept_from(text, is_first=is_first)
+            if start is not None and not was_requested:
+                return self._after_wish(message, text, start)
             self.withheld[message.seq] = (("off_record", text),)
             self.answers_material = True
             return "off_record"
         return self._testimony(message, text)
+
+    def _after_wish(self, message: Message, text: str, start: int) -> str | None:
+        """Read the statements after a wish to forget what was said. Withhold the words before
+        `start`. Return the reason if nothing is left, else None.
+        """
+        reason = self._testimony(message, text[start:])
+        others = self.withheld.get(message.seq, ())
+        self.withheld[message.seq] = (("off_record", text[:start]), *others)
+        self.answers_material = True
+        return reason
 
     def own(self, message: Message) -> Message:
         """Return the message with only its speaker's own words. Call `reads` with it first."""
@@ -196,6 +210,7 @@ def reader_after(messages: Iterable[Message], *, user: str | None) -> Reader:
         user,
         plays=reader.plays,
         answers_material=reader.answers_material,
+        has_spoken=reader.has_spoken,
         awaits=reader.awaits,
         speaks_again=reader.speaks_again,
         secret_requested=reader.secret_requested,
