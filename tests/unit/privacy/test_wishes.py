@@ -202,7 +202,7 @@ def test_other_words_are_no_wish(text: str) -> None:
     ],
 )
 def test_statements_after_a_wish_to_forget_what_was_said_are_kept(wish: str, rest: str) -> None:
-    start = kept_from(wish + rest, is_first=False)
+    start = kept_from(wish + rest, before="I have a secret.")
     assert start is not None
     assert (wish + rest)[start:] == rest
 
@@ -219,8 +219,8 @@ def test_statements_after_a_wish_to_forget_what_was_said_are_kept(wish: str, res
     ],
 )
 def test_a_wish_about_the_whole_message_keeps_nothing(text: str) -> None:
-    assert kept_from(text, is_first=False) is None
+    assert kept_from(text, before="") is None
 
 
 def test_a_wish_at_the_beginning_of_a_session_may_be_about_the_words_after_it() -> None:
-    assert kept_from("Forget this. I'm pregnant.", is_first=True) is None
+    assert kept_from("Forget this. I'm pregnant.", before=None) is None

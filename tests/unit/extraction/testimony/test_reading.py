@@ -77,6 +77,11 @@ def test_a_play_holds_until_it_is_ended() -> None:
     assert contents(begun, played, ended) == ["I live in Bonn."]
 
 
+def test_a_message_that_only_says_stop_ends_a_play() -> None:
+    told = (user("Let's roleplay. You are the waiter."), assistant("Good evening!"), user("stop."))
+    assert contents(*told, user("I live in Leeds.")) == ["I live in Leeds."]
+
+
 def test_a_play_that_began_before_the_chunk_is_known() -> None:
     reader = reader_after(conversation(user("Let's role-play: I'm Karl.")), user="sarah")
     what = chunk_of(

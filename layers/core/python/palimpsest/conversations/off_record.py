@@ -49,7 +49,9 @@ def marked(messages: Sequence[Message], *, reach: int, base: int = 0) -> Marked:
             if wish.takes_back:
                 takes_back |= _take_back(done)
             is_first = message.seq == base + 1
-            is_wished = wish.is_off_record and kept_from(text, is_first=is_first) is None
+            is_wished = (
+                wish.is_off_record and kept_from(text, before=None if is_first else "") is None
+            )
             is_off = message.is_off_record or is_wished or _is_covered(text, reach)
             reach = _reach_of(wish, is_off=is_off or wish.is_off_record, is_first=is_first)
             if reach == ON_RECORD and names_secret(text):

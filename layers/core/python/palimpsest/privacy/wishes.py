@@ -9,6 +9,7 @@ from functools import cache, lru_cache
 
 from palimpsest.privacy.clauses import names_words, wish_clauses, without
 from palimpsest.privacy.phrases import anywhere, phrases
+from palimpsest.text.analyser import function_words, words
 from palimpsest.text.salience import is_own
 from palimpsest.text.sought import Sought, Stems
 
@@ -136,27 +137,43 @@ def wish_of(text: str) -> Wish:
     )
 
 
+BEGINNING = 4
+"""How many letters of two words agree if they name the same thing, such as "debt" and "debts"."""
+
+_EXPLAINS = re.compile(
+    r"\W*(?:i mean|ich mein\w*|je veux dire|o sea|quiero decir)\b", re.IGNORECASE
+)
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|\n+")
 
 
 @lru_cache(maxsize=512)
-def kept_from(text: str, *, is_first: bool) -> int | None:
+def kept_from(text: str, *, before: str | None) -> int | None:
     """Return where the speaker's statements begin that a wish before them does not cover, as in
     "Forget that please. I live in Leeds". The wish must be a sentence of its own and be about words
-    before it. Return None if there are no such statements, or if they may be about the same words.
-    `is_first` says whether the speaker has said nothing before this text.
+    before it. Return None if there are no such statements, or if they may be about the same things.
+    `before` has what the session says before this text, as far as it is known; None if the speaker
+    has said nothing.
     """
     if len(text) > 2 * MOST_READ or not wish_of(text).takes_back:
         return None
-    start, kept, is_about_words_before = 0, None, not is_first
+    start, wish, kept, is_about_words_before = 0, 0, None, before is not None
     for end in _SENTENCE_END.finditer(text):
         sentence = text[start : end.start()]
         if wish_of(sentence).looks_back and is_about_words_before:
-            kept = end.end()
+            wish, kept = start, end.end()
         is_about_words_before |= not wish_of(sentence).is_off_record
         start = end.end()
     if kept is None:
         return None
     rest = text[kept:]
     is_apart = wish_of(rest) == NO_WISH and is_own(rest) and not names_words(rest)
-    return kept if is_apart else None
+    is_apart = is_apart and _EXPLAINS.match(rest) is None
+    return (
+        kept if is_apart and _things(rest).isdisjoint(_things(f"{before} {text[:wish]}")) else None
+    )
+
+
+def _things(text: str) -> frozenset[str]:
+    """Return the beginnings of the words of a text that name something."""
+    named = (word for word in words(text) if len(word) >= BEGINNING)
+    return frozenset(word[:BEGINNING] for word in named if word not in function_words())

@@ -45,6 +45,13 @@ def quotations(text: str) -> Iterator[Mark]:
 
 
 @cache
+def _opens() -> Phrases:
+    own = phrases("first_person")
+    near = rf"(?=(?:[^\s.!?:,]+ )?(?:{own})(?!\w))"
+    return Phrases(("opening_lines",), before="", after=rf"(?!\w)[ ]?:[ ]{near}")
+
+
+@cache
 def _gives() -> Phrases:
     own = phrases("first_person")
     near = rf"(?=(?:[^\s.!?:,]+ )?(?:{own})(?!\w))"
@@ -53,10 +60,14 @@ def _gives() -> Phrases:
 
 def _given(text: str) -> Iterator[Mark]:
     """Yield the words of a text of others that follow a colon, such as "I never eat sugar" in "It
-    says: I never eat sugar".
+    says: I never eat sugar", and the words of a work, such as "I am a ghost" in "The first line
+    is: I am a ghost".
     """
+    if ":" not in text:
+        return
     place = 0
-    for match in _gives().finditer(text):
+    matches = (*_gives().finditer(text), *_opens().finditer(text))
+    for match in sorted(matches, key=re.Match.start):
         if match.start() >= place:
             place = end_of_words(text, match.end())
             yield match.end(), place, "quotation"
@@ -81,6 +92,11 @@ def _of_media(text: str) -> Iterator[Mark]:
     place = 0
     while match := _media().search(text, place):
         place = start = match.end()
+        closed = quotation_end(text, start)
+        if closed is not None:
+            place = max(start, closed)
+            yield start, closed, "quotation"
+            continue
         end = sentence_end(text, start)
         own = anywhere("first_person").search(text, start, end)
         if own is not None and len(text[start : own.start()].split()) <= WORDS_BEFORE_OWN:

@@ -15,7 +15,12 @@ from palimpsest.extraction.testimony.awaited import (
     is_awaited,
 )
 from palimpsest.extraction.testimony.extents import text_end
-from palimpsest.extraction.testimony.frames import play_begins, play_ends, takes_back_a_joke
+from palimpsest.extraction.testimony.frames import (
+    play_begins,
+    play_ends,
+    stops_play,
+    takes_back_a_joke,
+)
 from palimpsest.extraction.testimony.questions import apart
 from palimpsest.extraction.testimony.spans import SpanClass, own_text, secret_spans, spans, withheld
 from palimpsest.extraction.testimony.turns import labelled, names_of
@@ -49,14 +54,14 @@ def _without_middle(text: str) -> str:
 class Reader:
     """The state of reading a session's messages, by sequence number: `taken_back` has the reasons
     for messages that a later message took back, `withheld` the words that are not their speaker's
-    testimony.
+    testimony. `said` is the user's last message with the answers to it; None before the first.
     """
 
     user: str | None = None
     plays: bool = False
     answers_material: bool = False
     last_of_user: int | None = None
-    has_spoken: bool = False
+    said: str | None = None
     taken_back: dict[int, str] = field(default_factory=dict)
     withheld: dict[int, Withheld] = field(default_factory=dict)
     owns: dict[int, str] = field(default_factory=dict)
@@ -71,6 +76,8 @@ class Reader:
         text = _without_middle(text_of(message.chat))
         if message.role != "user":
             self.secret_requested = message.role == "assistant" and asks_for_secret(text)
+            if self.said is not None:
+                self.said = f"{self.said}\n{text}"[:MOST_READ]
             if message.role == "assistant" and text.strip():
                 self.speaks_again = False
                 if self.awaits != "announced" and not asks_for_text(text):
@@ -81,21 +88,18 @@ class Reader:
             self.taken_back[self.last_of_user] = "off_record"
         if self.last_of_user is not None and _takes_back(text):
             self.taken_back[self.last_of_user] = "material"
-        is_first, self.last_of_user, self.has_spoken = not self.has_spoken, message.seq, True
+        before, self.said, self.last_of_user = self.said, text[:MOST_READ], message.seq
         if is_off_record(message, text) or (was_requested and is_bare_secret(text)):
-            start = None if message.is_off_record else kept_from(text, is_first=is_first)
-            if start is not None and not was_requested:
-                return self._after_wish(message, text, start)
-            self.withheld[message.seq] = (("off_record", text),)
-            self.answers_material = True
-            return "off_record"
+            whole = message.is_off_record or was_requested
+            start = len(text) if whole else kept_from(text, before=before)
+            return self._after_wish(message, text, len(text) if start is None else start)
         return self._testimony(message, text)
 
     def _after_wish(self, message: Message, text: str, start: int) -> str | None:
-        """Read the statements after a wish to forget what was said. Withhold the words before
-        `start`. Return the reason if nothing is left, else None.
+        """Withhold the words before `start`, which are off the record, and read the words after it.
+        Return the reason if nothing is left, else None.
         """
-        reason = self._testimony(message, text[start:])
+        reason = self._testimony(message, text[start:]) if start < len(text) else "off_record"
         others = self.withheld.get(message.seq, ())
         self.withheld[message.seq] = (("off_record", text[:start]), *others)
         self.answers_material = True
@@ -155,7 +159,7 @@ class Reader:
         if self.plays:
             self.withheld[message.seq] = (("material", text[:start]),)
             # `play_ends` returns the end of the text also if the play ends with the last sentence.
-            self.plays = start == len(text) and not anywhere("play_ends").search(text)
+            self.plays = start == len(text) and not stops_play(text)
         rest = text[start:]
         parts = spans(rest, user=self.user)
         begins = play_begins(rest)
@@ -210,7 +214,7 @@ def reader_after(messages: Iterable[Message], *, user: str | None) -> Reader:
         user,
         plays=reader.plays,
         answers_material=reader.answers_material,
-        has_spoken=reader.has_spoken,
+        said=reader.said,
         awaits=reader.awaits,
         speaks_again=reader.speaks_again,
         secret_requested=reader.secret_requested,

@@ -35,7 +35,8 @@ NOT_LOOKED_FOR = frozenset(
         "self_labels", "headings", "documents", "wrote_line", "questions", "others",
         "passwords", "bare_objects", "orders", "asks_in_short",
         "media_verbs", "introduces", "introduced", "begins_own",
-        "parts_of_a_profile", "persons", "of_persons", "examples",
+        "parts_of_a_profile", "persons", "of_persons", "examples", "told_by_i",
+        "arrives", "stops_alone",
     }
 )  # fmt: skip
 """Names of phrases that are used only within patterns of lines or labels."""
