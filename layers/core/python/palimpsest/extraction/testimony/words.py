@@ -36,7 +36,7 @@ NOT_LOOKED_FOR = frozenset(
         "passwords", "bare_objects", "orders", "asks_in_short",
         "media_verbs", "introduces", "introduced", "begins_own",
         "parts_of_a_profile", "persons", "of_persons", "examples", "told_by_i",
-        "arrives", "stops_alone",
+        "arrives", "stops_alone", "but_own", "refers_back",
     }
 )  # fmt: skip
 """Names of phrases that are used only within patterns of lines or labels."""
