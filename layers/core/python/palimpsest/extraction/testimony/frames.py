@@ -58,6 +58,7 @@ def frames(text: str) -> Iterator[Mark]:
     yield from _fiction(text)
     yield from _hypotheticals(text)
     yield from _supposed(text)
+    yield from _for_another(text)
     yield from _jests(text)
     play = play_begins(text)
     if play is not None:
@@ -283,6 +284,23 @@ def _supposed(text: str) -> Iterator[Mark]:
         end = _return_to_reality(text, match.end(), again.start() if again else limit)
         place = max(match.end(), end)
         yield match.start(), place, "hypothetical"
+
+
+def _for_another(text: str) -> Iterator[Mark]:
+    """Yield questions that the speaker asks for somebody else, as in "asking for a friend: I'm
+    pregnant, can I eat sushi?". If these words are a sentence of their own, the question is the
+    sentence before them, or else the one after them.
+    """
+    for match in anywhere("for_another").finditer(text):
+        start, end = sentence_start(text, match.start()), sentence_end(text, match.end())
+        if any(map(str.isalnum, text[match.end() : end])):
+            yield start, end, "hypothetical"
+            continue
+        before = text[:start].rstrip()
+        if before.endswith("?"):
+            yield sentence_start(text, len(before) - 1), end, "hypothetical"
+        else:
+            yield start, sentence_end(text, after_blanks(text, end)), "hypothetical"
 
 
 def _only_states(text: str, place: int) -> bool:

@@ -20,7 +20,8 @@ from palimpsest.extraction.testimony.extents import (
     text_end,
 )
 from palimpsest.extraction.testimony.lines import Mark
-from palimpsest.extraction.testimony.words import Phrases, anywhere, phrases
+from palimpsest.extraction.testimony.words import Phrases, anywhere, in_lines, phrases
+from palimpsest.text.sought import Sought
 
 LEAST_QUOTATION, LEAST_SPACES = 8, 2
 WORDS_OF_A_REPORT = 2
@@ -42,6 +43,25 @@ def quotations(text: str) -> Iterator[Mark]:
     yield from _reported_after(text)
     yield from _of_media(text)
     yield from _given(text)
+    yield from _labelled_by_relation(text)
+
+
+@cache
+def _relation() -> Sought:
+    own = phrases("first_person")
+    return Sought(
+        rf"[ \t]*(?:my|our|mein\w*|unser\w*|mon|ma|notre|mi|nuestr\w+) (?:{phrases('persons')})"
+        rf"(?-i:(?: [A-ZÀ-Þ][\w'’-]+){{0,2}})[ ]?:[ ](?=(?:[^\s.!?:,]+ )?(?:{own})(?!\w))",
+        re.IGNORECASE,
+    )
+
+
+def _labelled_by_relation(text: str) -> Iterator[Mark]:
+    """Yield words in the first person with a label that names somebody of the speaker, such as
+    "My brother Tom: I live in Leeds".
+    """
+    for match in in_lines(_relation(), text) if ":" in text else ():
+        yield match.start(), end_of_words(text, match.end()), "quotation"
 
 
 @cache

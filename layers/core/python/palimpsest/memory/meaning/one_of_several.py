@@ -131,10 +131,14 @@ def _of_a_counted(
         ]
         if [each.word for each in inside].count("") != len(inside) - 1:
             return None
-        left = _taken_out(listed, place[0] - comma.end, place[1] - comma.end, inside, start_of_first=0)
+        left = _taken_out(
+            listed, place[0] - comma.end, place[1] - comma.end, inside, start_of_first=0
+        )
         if left is None:
             return None
-        return content[: counted.start()] + _fewer(counted) + content[comma.start : comma.end] + left
+        return (
+            content[: counted.start()] + _fewer(counted) + content[comma.start : comma.end] + left
+        )
     return None
 
 
