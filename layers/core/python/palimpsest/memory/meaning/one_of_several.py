@@ -65,7 +65,7 @@ def _determined() -> re.Pattern[str]:
 def _begins_clause() -> re.Pattern[str]:
     return compiled(
         r"(?:{determiners}) (?!(?:{number_words})\b)[\w-]+"
-        r" (?!called\b|named\b)(?:{third_person})(?!\w)"
+        r" (?!called\b|named\b)(?:\w+(?:ed|[^\Ws]s)|is|ist|hat|fährt|est|a|tiene)(?!\w)"
     )
 
 
@@ -97,18 +97,26 @@ def _place_of(
     """Return the place of the words for the thing in the only one of several things that has most
     of them.
     """
-    words = [(match, folded(match[0])) for match in _WORD.finditer(content)]
-    found = [match for match, word in words if any(is_alike(word, named) for named in thing)]
-    found = found or [
-        match for match, word in words if any(classes(word) & classes(named) for named in thing)
-    ]
-    found = [match for match in found if not _is_verb(match, content)] or found
+    words = list(_WORD.finditer(content))
+    alike = [word for word in words if _is_form_of(folded(word[0]), thing)]
+    matches = alike or [word for word in words if _is_of_class_of(folded(word[0]), thing)]
+    named_by = [match for match in matches if not _is_verb(match, content)] or matches
     by_item: dict[int, list[re.Match[str]]] = {}
-    for match in found:
-        by_item.setdefault(sum(each.end <= match.start() for each in separators), []).append(match)
+    for match in named_by:
+        by_item.setdefault(
+            sum(separator.end <= match.start() for separator in separators), []
+        ).append(match)
     most = max(map(len, by_item.values()), default=0)
     best = [matches for matches in by_item.values() if len(matches) == most]
     return (best[0][0].start(), best[0][-1].end()) if len(best) == 1 else None
+
+
+def _is_form_of(word: str, thing: Sequence[str]) -> bool:
+    return any(is_alike(word, named) for named in thing)
+
+
+def _is_of_class_of(word: str, thing: Sequence[str]) -> bool:
+    return any(classes(word) & classes(named) for named in thing)
 
 
 def _is_verb(word: re.Match[str], content: str) -> bool:
@@ -126,10 +134,10 @@ def _of_a_counted(
             continue
         listed = content[comma.end :]
         inside = [
-            _Separator(each.start - comma.end, each.end - comma.end, each.word)
-            for each in separators[number + 1 :]
+            _Separator(separator.start - comma.end, separator.end - comma.end, separator.word)
+            for separator in separators[number + 1 :]
         ]
-        if [each.word for each in inside].count("") != len(inside) - 1:
+        if [separator.word for separator in inside].count("") != len(inside) - 1:
             return None
         left = _taken_out(
             listed, place[0] - comma.end, place[1] - comma.end, inside, start_of_first=0
@@ -154,13 +162,13 @@ def _of_a_list(
     content: str, place: tuple[int, int], separators: Sequence[_Separator]
 ) -> str | None:
     start, end = place
-    if any(each.end <= start for each in separators):
+    if any(separator.end <= start for separator in separators):
         return _taken_out(content, start, end, separators, start_of_first=None)
     determiners = _determiners_before().search(content, 0, start)
     rest = content[separators[0].end :]
     if len(separators) == 1 and _begins_clause().match(rest):
         return rest
-    is_list = any(each.word for each in separators)
+    is_list = any(separator.word for separator in separators)
     if not is_list or not _is_parallel(content, place, separators, determiners):
         return None
     first = determiners.start() if determiners else start
@@ -186,10 +194,8 @@ def _is_parallel(
     if place[0] == 0 or between or word is None or any_of("deeds").fullmatch(word[0]):
         return False
     ends = (word.end(), two.end()) if (two := _TWO_WORDS.match(rest)) else (word.end(),)
-    is_last = any(
-        _may_follow().match(rest, end) or any(each.start == after.end + end for each in later)
-        for end in ends
-    )
+    next_starts = {separator.start - after.end for separator in later}
+    is_last = any(end in next_starts or _may_follow().match(rest, end) for end in ends)
     return is_last or bool(_NAME.match(rest) and not _I.match(rest))
 
 
@@ -197,8 +203,8 @@ def _taken_out(
     text: str, start: int, end: int, separators: Sequence[_Separator], *, start_of_first: int | None
 ) -> str | None:
     """Return the text without the thing at this place and without what separates it."""
-    before = [each for each in separators if each.end <= start]
-    after = next((each for each in separators if each.start >= end), None)
+    before = [separator for separator in separators if separator.end <= start]
+    after = next((separator for separator in separators if separator.start >= end), None)
     if not before:
         return text[:start_of_first] + text[after.end :] if after else None
     last = before[-1]
