@@ -59,6 +59,14 @@ def test_the_answer_is_the_quote_and_its_topic_is_that_of_the_statement() -> Non
     assert (found.content, found.quote, found.topic) == ("I live in Oslo.", "Oslo", "residence")
 
 
+def test_a_number_alone_is_an_answer() -> None:
+    told = conversation(assistant("How old are you?"), user("34"))
+    (found,) = (
+        PatternExtractor().extract(chunk_of(told, first=1, last=2, room=None), prompt=None).findings
+    )
+    assert found.content == "I'm 34 years old."
+
+
 def test_a_question_before_another_message_is_not_answered() -> None:
     told = conversation(assistant("Where do you live?"), user("Translate: I'm Tom."), user("Oslo"))
     what = chunk_of(told, first=1, last=3, room=None)

@@ -118,8 +118,9 @@ class PatternExtractor:
             is_user = message.role == "user"
             reader = _MessageReader(message, stated, people)
             findings_of_message = list(reader.findings()) if is_user else []
-            if is_user and not findings_of_message:
-                findings_of_message = list(reader.answers(asking.get(message.seq)))
+            if is_user and all(finding.depends for finding in findings_of_message):
+                answers = list(reader.answers(asking.get(message.seq)))
+                findings_of_message = answers or findings_of_message
             findings += findings_of_message
             if not findings_of_message:
                 skipped[message.seq] = "nothing_stated" if is_user else "not_the_user"
