@@ -73,6 +73,10 @@ def test_a_sentence_about_things_in_general_implies_nobody(sentence: str) -> Non
         ("le chien s'appelle Pip", "chien"),
         ("mamá vive en Cádiz", "mamá"),
         ("the boss of Acme was fired", "user"),
+        ("According to my wife I talk too much.", "wife"),
+        ("Laut meiner Frau schnarche ich.", "frau"),
+        ("Selon ma femme, je ronfle.", "femme"),
+        ("Según mi mujer, ronco.", "mujer"),
     ],
 )
 def test_a_relative_without_my_is_the_subject(sentence: str, subject: str) -> None:

@@ -85,6 +85,33 @@ OFF_RECORD = [
 
 
 @BOTH
+@pytest.mark.parametrize(
+    "wish",
+    ["Forget that please. I live in Bonn.", "I owe Quillon money. Forget that. I live in Bonn."],
+)
+def test_statements_after_a_wish_to_forget_are_known_and_nothing_else_of_it(
+    wish: str, *, model: bool
+) -> None:
+    hunt = Hunt(model=model)
+    hunt.send("s", [
+        {"role": "user", "content": "I owe Quillon 300 euros."},
+        {"role": "assistant", "content": "I see."},
+        {"role": "user", "content": wish},
+        {"role": "assistant", "content": "I forget what you owe Quillon."},
+    ])  # fmt: skip
+    hunt.fold("s")
+    assert hunt.leaks("Quillon", question="Whom do I owe money?") == []
+    assert any("Bonn" in content for content in hunt.known())
+
+
+def test_a_message_that_its_caller_marked_is_not_read_after_a_wish_either() -> None:
+    hunt = Hunt()
+    hunt.say("s", "I have a cat.")
+    hunt.say("s", "Forget that. I live in Bonn.", off_record=True)
+    assert hunt.known() == []
+
+
+@BOTH
 @pytest.mark.parametrize(("text", "word"), OFF_RECORD)
 def test_no_place_holds_words_off_the_record(text: str, word: str, *, model: bool) -> None:
     hunt = Hunt(model=model)

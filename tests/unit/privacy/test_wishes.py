@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from palimpsest.privacy.wishes import NO_WISH, wish_of
+from palimpsest.privacy.wishes import NO_WISH, kept_from, wish_of
 
 OFF = [
     "Can this stay out of my file? I'm on antidepressants.",
@@ -189,3 +189,38 @@ def test_an_announcement_covers_what_is_said_next(text: str) -> None:
 @pytest.mark.parametrize("text", NONE)
 def test_other_words_are_no_wish(text: str) -> None:
     assert wish_of(text) == NO_WISH
+
+
+@pytest.mark.parametrize(
+    ("wish", "rest"),
+    [
+        ("Forget that please. ", "By the way, I live in Leeds."),
+        ("I'm quitting in May. Forget what I just said. ", "I live in Perth."),
+        ("Vergiss das. ", "Ich wohne in Kiel."),
+        ("Oublie ça. ", "J'habite à Lyon."),
+        ("Olvida eso. ", "Vivo en Vigo."),
+    ],
+)
+def test_statements_after_a_wish_to_forget_what_was_said_are_kept(wish: str, rest: str) -> None:
+    start = kept_from(wish + rest, before="I have a secret.")
+    assert start is not None
+    assert (wish + rest)[start:] == rest
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Off the record. I'm pregnant.",
+        "Don't save this. I'm pregnant.",
+        "I drink. My wife left me in May. Forget all of this please.",
+        "Forget that. I was drunk when I said it.",
+        "Forget that. Thanks!",
+        "Forget that. And don't remember this: I'm broke.",
+    ],
+)
+def test_a_wish_about_the_whole_message_keeps_nothing(text: str) -> None:
+    assert kept_from(text, before="") is None
+
+
+def test_a_wish_at_the_beginning_of_a_session_may_be_about_the_words_after_it() -> None:
+    assert kept_from("Forget this. I'm pregnant.", before=None) is None

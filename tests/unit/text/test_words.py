@@ -101,7 +101,14 @@ class TextWords(Strict):
     dates: DateWords | None = None
 
 
+class Answer(Strict):
+    question: str
+    answer: str
+    statement: str
+
+
 class OfflineWords(Strict):
+    answers: Annotated[list[Answer], AfterValidator(distinct)] = []
     lists: dict[str, Annotated[list[Word], AfterValidator(distinct)]] = {}
     parts: dict[str, str] = {}
     phrases: dict[str, Annotated[list[Phrase], AfterValidator(distinct)]] = {}

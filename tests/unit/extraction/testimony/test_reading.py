@@ -77,12 +77,30 @@ def test_a_play_holds_until_it_is_ended() -> None:
     assert contents(begun, played, ended) == ["I live in Bonn."]
 
 
+def test_a_message_that_only_says_stop_ends_a_play() -> None:
+    told = (user("Let's roleplay. You are the waiter."), assistant("Good evening!"), user("stop."))
+    assert contents(*told, user("I live in Leeds.")) == ["I live in Leeds."]
+
+
 def test_a_play_that_began_before_the_chunk_is_known() -> None:
     reader = reader_after(conversation(user("Let's role-play: I'm Karl.")), user="sarah")
     what = chunk_of(
         conversation(user("I live in Kiel.")), first=1, last=1, room=None, reader=reader
     )
     assert (what.messages, what.skipped) == ((), {1: "material"})
+
+
+def test_statements_after_a_wish_to_forget_are_read_and_the_answer_to_it_is_not() -> None:
+    told = (
+        user("I'm in debt."),
+        assistant("I see."),
+        user("Forget that please. I live in Leeds."),
+        assistant("Fine, no word of your debt."),
+    )
+    assert contents(*told) == ["I live in Leeds."]
+    what = chunk(*told)
+    assert what.skipped == {1: "off_record", 4: "material"}
+    assert what.withheld[3] == (("off_record", "Forget that please. "),)
 
 
 @pytest.mark.parametrize(

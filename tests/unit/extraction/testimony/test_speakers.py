@@ -9,6 +9,7 @@ from palimpsest.conversations.message import Chat
 from palimpsest.extraction.checks import ConversationOwner, checked
 from palimpsest.extraction.chunk import chunk_of
 from palimpsest.extraction.finding import Finding
+from palimpsest.extraction.testimony.objections import announces_only
 from palimpsest.offline.extractor import PatternExtractor
 
 from tests.unit.conversations.window.transcripts import conversation, user
@@ -133,3 +134,43 @@ def test_somebody_who_writes_instead_of_the_user_says_so(text: str) -> None:
 )
 def test_two_lines_in_a_rare_form_have_speakers(text: str) -> None:
     assert stated(user(text)) == [("tom", "tom residence")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "As Bob put it: I live in Kiel.",
+        "Bob is telling me he lives in Kiel.",
+        "According to Bob he lives in Kiel.",
+        "Bob dit qu'il habite à Kiel.",
+        "Bob m'a raconté qu'il habite à Kiel.",
+    ],
+)
+def test_the_words_of_somebody_are_given_in_other_ways_than_he_says(text: str) -> None:
+    wrong = Finding("fact", text, (1,), text, subject="user", importance=0.9)
+    assert stated(user(text), by=wrong) == [("bob", None)]
+
+
+def test_a_message_by_the_name_user_is_the_users() -> None:
+    told = {"role": "user", "name": "User", "content": "I live in Kiel."}
+    assert stated(told) == [("user", "residence")]
+
+
+def test_an_order_before_a_quotation_is_no_name() -> None:
+    text = "Reformule : « Je travaille chez Renault. » J'habite à Kiel."
+    assert [subject for subject, _ in stated(user(text))] == ["user"]
+
+
+@pytest.mark.parametrize(
+    "stub",
+    ["Mail I got.", "My teacher wrote", "My teacher wrote:", "Mein Arzt sagt", "Shorten this:"],
+)
+def test_words_that_only_announce_others_are_no_memory(stub: str) -> None:
+    assert stated(user(stub)) == []
+    whole = Finding("fact", stub, (1,), stub, subject="user", importance=0.9)
+    assert stated(user(stub), by=whole) == []
+
+
+def test_a_statement_of_oneself_may_end_with_a_colon() -> None:
+    assert not announces_only("I live in Kiel, so write it without jargon:")
+    assert not announces_only("My sister writes for the Guardian.")

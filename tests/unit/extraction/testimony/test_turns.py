@@ -163,3 +163,45 @@ def test_an_order_is_apart_from_the_statement_after_it(text: str) -> None:
 )
 def test_other_sentences_stay_whole(text: str) -> None:
     assert apart(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "others", "own"),
+    [
+        ("My wife drinks tea but I drink coffee.", "My wife drinks tea", "I drink coffee."),
+        ("My dad loves golf, I prefer tennis.", "My dad loves golf", "I prefer tennis."),
+        ("My boss drives a Volvo and I drive a Kia.", "My boss drives a Volvo", "I drive a Kia."),
+        (
+            "Meine Freundin ist Vegetarierin und ich vertrage keine Nüsse.",
+            "Meine Freundin ist Vegetarierin",
+            "ich vertrage keine Nüsse.",
+        ),
+        (
+            "Mon patron habite à Lyon, moi j'habite à Nantes.",
+            "Mon patron habite à Lyon",
+            "moi j'habite à Nantes.",
+        ),
+        ("Mi mujer bebe té pero yo bebo café.", "Mi mujer bebe té", "yo bebo café."),
+    ],
+)
+def test_a_statement_of_oneself_is_apart_from_one_of_somebody_else(
+    text: str, others: str, own: str
+) -> None:
+    assert apart(text) == f"{others}.\n{own}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My wife and I live in Kiel.",
+        "My sister Anna and I are twins.",
+        "My boss from the bank and I play chess.",
+        "When my wife works at home, I work in the garden.",
+        "My brother lives in Rome and I in Milan.",
+        "My son is six and I take him to judo.",
+        "Mon fils a six ans et je l'emmène au judo.",
+        "My boss says I talk too much and I agree.",
+    ],
+)
+def test_a_statement_of_several_people_stays_in_one_piece(text: str) -> None:
+    assert apart(text) == text

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from palimpsest.conversations.message import OFF_RECORD, UNSHOWN_ROLES, Message, text_of
 from palimpsest.privacy.asked import asks_for_secret, gives_it, is_bare_secret, names_secret
-from palimpsest.privacy.wishes import Wish, wish_of
+from palimpsest.privacy.wishes import Wish, kept_from, wish_of
 from palimpsest.text.folding import normalized
 
 ON_RECORD, THIS_TURN, NEXT_TURN_TOO, ASKED, NAMED = 0, 1, 2, 3, 4
@@ -37,8 +37,9 @@ class Marked:
 def marked(messages: Sequence[Message], *, reach: int, base: int = 0) -> Marked:
     """Mark the messages of an append that nobody may remember. These are a user's messages off the
     record, messages that give a secret which was asked for or named just before, and all answers to
-    these. `reach` is one of the values above, as it was after the session's last append. The
-    numbers of the session's messages begin after `base`.
+    these. A message with statements after a wish to forget what was said has no mark, because
+    these statements may be remembered. `reach` is one of the values above, as it was after the
+    session's last append. The numbers of the session's messages begin after `base`.
     """
     done: list[Message] = []
     takes_back: str | None = None
@@ -50,9 +51,11 @@ def marked(messages: Sequence[Message], *, reach: int, base: int = 0) -> Marked:
                 by = name_in(message)
                 takes_back = takes_back if _take_back(done, by) else by
             is_first = message.seq == base + 1
-            is_off = message.is_off_record or _is_off(text, wish, reach)
-            is_off |= wish.takes_back and is_first  # there is nothing before it to take back
-            reach = _reach_of(wish, is_off=is_off, is_first=is_first)
+            is_wished = (
+                wish.is_off_record and kept_from(text, before=None if is_first else "") is None
+            )
+            is_off = message.is_off_record or is_wished or _is_covered(text, reach)
+            reach = _reach_of(wish, is_off=is_off or wish.is_off_record, is_first=is_first)
             if reach == ON_RECORD and names_secret(text):
                 reach = NAMED
         else:
@@ -65,13 +68,13 @@ def marked(messages: Sequence[Message], *, reach: int, base: int = 0) -> Marked:
     return Marked(tuple(done), reach, takes_back)
 
 
-def _is_off(text: str, wish: Wish, reach: int) -> bool:
-    """Return whether a user's text is off the record: because it wishes so, because the turn before
-    wished so, or because it is a secret that was asked for or named before.
+def _is_covered(text: str, reach: int) -> bool:
+    """Return whether a user's text is off the record because of words before it: the turn before
+    wished so, or the text is a secret that was asked for or named.
     """
     is_asked = reach == ASKED and is_bare_secret(text)
     is_secret = is_asked or (reach == NAMED and gives_it(text))
-    return wish.is_off_record or reach == NEXT_TURN_TOO or is_secret
+    return reach == NEXT_TURN_TOO or is_secret
 
 
 def _reach_of(wish: Wish, *, is_off: bool, is_first: bool) -> int:

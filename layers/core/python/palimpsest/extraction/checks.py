@@ -18,7 +18,7 @@ from palimpsest.conversations.message import Message, text_of
 from palimpsest.conversations.spoken import said_at
 from palimpsest.extraction.chunk import Chunk
 from palimpsest.extraction.finding import Finding
-from palimpsest.extraction.testimony.objections import not_testimony
+from palimpsest.extraction.testimony.objections import announces_only, not_testimony
 from palimpsest.extraction.testimony.speakers import attributed, names_in
 from palimpsest.extraction.timing import timed
 from palimpsest.graph.things import Relation
@@ -132,7 +132,8 @@ def _lack(tidy: Finding) -> str | None:
     """Return what a finding lacks to be a statement that is understood alone, or None."""
     if _only_asks(tidy):
         return "question"
-    return "not_alone" if _needs_its_conversation(tidy) else None
+    is_stub = not tidy.depends and announces_only(tidy.content)
+    return "not_alone" if is_stub or _needs_its_conversation(tidy) else None
 
 
 def _objection(

@@ -28,14 +28,14 @@ INTRODUCED = ("name", "preferred_name")
 def is_own_name(
     name: str, *, user: str, names: Iterable[str] = (), others: Iterable[str] = ()
 ) -> bool:
-    """Return whether a name is the user's: one of `names`, or a part of one of them or of the
-    user's id. A user may have no known name, and an id that is not a name. Then any name is the
+    """Return whether a name is the user's: "user", one of `names`, or a part of one of them or of
+    the user's id. A user may have no known name, and an id that is not a name. Then any name is the
     user's if no other name occurs in the conversation (`others`).
     """
     known = [*names]
     words = _words(name)
     if not words or any(
-        normalized(name) == normalized(known_name) for known_name in (user, *known)
+        normalized(name) == normalized(known_name) for known_name in (user, "user", *known)
     ):
         return True
     if any(words <= _words(known_name) for known_name in known) or _letters(name) <= _letters(user):

@@ -36,6 +36,7 @@ from palimpsest.memory.meaning.slots import RESIDENCE, Slot, slot_of
 from palimpsest.memory.meaning.standing import is_order, leans, refers
 from palimpsest.memory.meaning.transitions import switched_to
 from palimpsest.memory.record import Method, SaidType
+from palimpsest.offline.answered import answered
 from palimpsest.offline.asking import is_only_polite, only_asks, without_asking
 from palimpsest.offline.clauses import (
     as_oneself,
@@ -125,10 +126,14 @@ class PatternExtractor:
         skipped: dict[int, str] = {}
         stated = cache(_stated)
         people: set[str] = set()
+        asking = {before.seq + 1: before for before in (*chunk.before, *chunk.messages)}
         for message in chunk.messages:
             is_user = message.role == "user"
             reader = _MessageReader(message, stated, people)
             findings_of_message = list(reader.findings()) if is_user else []
+            if is_user and all(finding.depends for finding in findings_of_message):
+                answers = list(reader.answers(asking.get(message.seq)))
+                findings_of_message = answers or findings_of_message
             findings += findings_of_message
             if not findings_of_message:
                 skipped[message.seq] = NOTHING_STATED if is_user else "not_the_user"
@@ -161,6 +166,17 @@ class _MessageReader:
                 yield from self._made(self.stated(role, self.day), quote=stating)
             if role is None or stating == sentence:
                 yield from self._of_sentence(stating)
+
+    def answers(self, before: Message | None) -> Iterator[Finding]:
+        """Yield what the message states as a short answer to the message before it, if that is a
+        question of the assistant.
+        """
+        if before is None or before.role != "assistant":
+            return
+        text = text_of(self.message.chat)
+        statement = answered(text_of(before.chat), text)
+        if statement is not None:
+            yield from self._made(self.stated(statement, self.day), quote=text.strip())
 
     def _of_sentence(self, stating: str) -> Iterator[Finding]:
         sentence = _without_announcement(stating)

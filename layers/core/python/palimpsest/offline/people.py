@@ -48,14 +48,19 @@ _ALSO_OWN = re.compile(
 )
 
 
+_SOURCE = re.compile(
+    r"\A\W*(?:(?:according to|selon|d['’]après|según) |laut (?=(?:mein|unser)e[rm]\b))"
+    r"(?:(?P<my>mein|unser)e[rm]\b)?",
+    re.IGNORECASE,
+)
 _SAME = {"hubby": "husband", "missus": "wife"}
 
 
 def subject_of(text: str) -> str:
     """Return the relative or animal that a statement is about, or "user". "My wife and I live in
-    Kiel" is about the user, too.
+    Kiel" is about the user, too. "According to my wife, I snore" is about the wife.
     """
-    about = compiled(PACKAGE, "{relations}").match(text)
+    about = compiled(PACKAGE, "{relations}").match(_SOURCE.sub(r"\g<my>", text))
     if about is None or _ALSO_OWN.search(text, about.end()):
         return "user"
     named = next(group for group in about.groups() if group).casefold()

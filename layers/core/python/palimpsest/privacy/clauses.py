@@ -97,6 +97,13 @@ def _out_of_memory() -> re.Pattern[str]:
     )
 
 
+def names_words(text: str) -> bool:
+    """Return whether a text refers to words of the conversation, as "I was drunk when I said that"
+    does.
+    """
+    return _said().search(text) is not None
+
+
 def wish_clauses(text: str) -> Iterator[WishClause]:
     """Yield the clauses of a text that state a wish about what is said."""
     for start, end in _clauses(text):

@@ -7,8 +7,10 @@ import re
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from palimpsest.privacy.clauses import wish_clauses, without
+from palimpsest.privacy.clauses import names_words, wish_clauses, without
 from palimpsest.privacy.phrases import anywhere, phrases
+from palimpsest.text.analyser import function_words, words
+from palimpsest.text.salience import is_own
 from palimpsest.text.sought import Sought, Stems
 
 MOST_READ = 2_000
@@ -90,34 +92,17 @@ def _denies_keeping(unquoted: str) -> bool:
 class Wish:
     """A wish to keep words off the record. If `is_off_record` is true, the message must not be
     remembered. If `takes_back` is true, the speaker's message before it must not be remembered.
-    If `covers_next` is true, the speaker's next message must not be remembered.
+    If `covers_next` is true, the speaker's next message must not be remembered. If `looks_back` is
+    true, the text is only a wish, and the wish is about words before it.
     """
 
     is_off_record: bool = False
     takes_back: bool = False
     covers_next: bool = False
+    looks_back: bool = False
 
 
 NO_WISH = Wish()
-_FIRST_SENTENCE = re.compile(r"\s*(?P<wish>[^.!?:\n]{4,60}[.!])\s+(?P<rest>\S.*)", re.DOTALL)
-_FORWARD = re.compile(r"\b(?:this|dies\w*|ceci|esto|next|following)\b", re.IGNORECASE)
-LEAST_RESTING = 3  # words after a wish
-
-
-def end_of_a_look_back(text: str) -> int:
-    """Return the end of the sentence at the beginning of a text that only takes back what was said
-    before it, if something else follows: "Forget that please. By the way, I live in Leeds." Return
-    0 if there is none.
-    """
-    first = _FIRST_SENTENCE.match(text)
-    if first is None or len(first["rest"].split()) < LEAST_RESTING:
-        return 0
-    wish, rest = first["wish"], first["rest"]
-    if anywhere("forget").search(wish) is None or _FORWARD.search(wish) is not None:
-        return 0
-    left = anywhere("nothing_said").sub(" ", anywhere("forget").sub(" ", wish))
-    is_bare = _WORD.search(left) is None and not wish_of(rest).is_off_record
-    return first.end("wish") if is_bare else 0
 
 
 @lru_cache(maxsize=512)
@@ -128,8 +113,6 @@ def wish_of(text: str) -> Wish:
     if len(text) > 2 * MOST_READ:
         text = f"{text[:MOST_READ]}\n{text[-MOST_READ:]}"
     unquoted = anywhere("keep").sub(" ", _QUOTED.sub(" ", text))
-    if end_of_a_look_back(unquoted):
-        return Wish(takes_back=True)
     clauses = tuple(wish_clauses(unquoted))
     takes_back = anywhere("forget").search(unquoted) is not None
     takes_back = takes_back or any(clause.asks == "take_back" for clause in clauses)
@@ -147,7 +130,52 @@ def wish_of(text: str) -> Wish:
     covers_next = announces and (is_bare or unquoted.rstrip().endswith((":", "?")))
     ends_open = is_bare and unquoted.rstrip().endswith(":")
     return Wish(
+        looks_back=takes_back and is_bare and not announces and not ends_open,
         is_off_record=True,
         takes_back=takes_back or (is_bare and not covers_next and not ends_open),
         covers_next=covers_next or ends_open,
     )
+
+
+BEGINNING = 4
+"""How many letters of two words agree if they name the same thing, such as "debt" and "debts"."""
+
+_FORWARD = re.compile(r"\b(?:this|dies\w*|ceci|esto|next|following)\b", re.IGNORECASE)
+_EXPLAINS = re.compile(
+    r"\W*(?:i mean|ich mein\w*|je veux dire|o sea|quiero decir)\b", re.IGNORECASE
+)
+_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|\n+")
+
+
+@lru_cache(maxsize=512)
+def kept_from(text: str, *, before: str | None) -> int | None:
+    """Return where the speaker's statements begin that a wish before them does not cover, as in
+    "Forget that please. I live in Leeds". The wish must be a sentence of its own and be about words
+    before it. Return None if there are no such statements, or if they may be about the same things.
+    `before` has what the session says before this text, as far as it is known; None if the speaker
+    has said nothing.
+    """
+    if len(text) > 2 * MOST_READ or not wish_of(text).takes_back:
+        return None
+    start, wish, kept, is_about_words_before = 0, 0, None, before is not None
+    for end in _SENTENCE_END.finditer(text):
+        sentence = text[start : end.start()]
+        is_back = wish_of(sentence).looks_back and _FORWARD.search(sentence) is None
+        if is_back and is_about_words_before:
+            wish, kept = start, end.end()
+        is_about_words_before |= not wish_of(sentence).is_off_record
+        start = end.end()
+    if kept is None:
+        return None
+    rest = text[kept:]
+    is_apart = wish_of(rest) == NO_WISH and is_own(rest) and not names_words(rest)
+    is_apart = is_apart and _EXPLAINS.match(rest) is None
+    return (
+        kept if is_apart and _things(rest).isdisjoint(_things(f"{before} {text[:wish]}")) else None
+    )
+
+
+def _things(text: str) -> frozenset[str]:
+    """Return the beginnings of the words of a text that name something."""
+    named = (word for word in words(text) if len(word) >= BEGINNING)
+    return frozenset(word[:BEGINNING] for word in named if word not in function_words())

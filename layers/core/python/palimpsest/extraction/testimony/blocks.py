@@ -21,6 +21,7 @@ _LIKE_CODE = re.compile(r"[={}();<>\[\]#$]|->|::")
 _BETWEEN = Sought(
     r"(?<!>)>{2,3}[ \t]*(?=\w)[^<>\n]{8,2000}<<|(?<!<)<{2,3}[ \t]*(?=\w)[^<>\n]{8,2000}>>"
 )
+_ELEMENT = Sought(r"[ \t]*<(?P<tag>[a-zA-Z][\w:-]*)(?:[ ][^>\n]*)?>[^\n]{0,2000}?</(?P=tag)>")
 _INLINE = Sought(r"`([^`\n]{1,500})`")
 
 
@@ -37,11 +38,17 @@ def fenced(text: str) -> Iterator[Mark]:
         yield opened.start(), len(text), "code"
 
 
+def _marked_up(text: str) -> Iterator[Mark]:
+    """Yield text between code fences, quoted lines, and elements such as "<page>…</page>"."""
+    yield from fenced(text)
+    for pattern, reason in ((_QUOTED, "quoted"), (_ELEMENT, "code")):
+        for match in in_lines(pattern, text):
+            yield match.start(), match.end(), reason
+
+
 def blocks(text: str, *, user: str | None) -> Iterator[Mark]:
     """Yield all material that is recognized by its form."""
-    yield from fenced(text)
-    for match in in_lines(_QUOTED, text):
-        yield match.start(), match.end(), "quoted"
+    yield from _marked_up(text)
     for match in _BETWEEN.finditer(text):
         yield match.start(), match.end(), "quoted"
     for match in _JSON.finditer(text):

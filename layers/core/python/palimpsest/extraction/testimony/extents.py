@@ -119,11 +119,17 @@ def salutation() -> re.Pattern[str]:
 
 
 def return_of_the_speaker(text: str, start: int, end: int) -> int:
-    """Return where, between `start` and `end`, the speaker speaks of themselves again. Return `end`
-    if they do not.
+    """Return where, between `start` and `end`, the speaker speaks of themselves again. Such a
+    sentence begins with words like "By the way", or begins in the first person and has them later,
+    as "I live in Bonn, by the way" does. Return `end` if there is no such sentence.
     """
     place = anywhere("returns").begins_sentence(text, start, end)
-    return end if place is None else place
+    limit = end if place is None else place
+    for aside in anywhere("asides").finditer(text, start, limit):
+        begun = after_blanks(text, sentence_start(text, aside.start()))
+        if begun > start and begins_in_first_person(text, begun, aside.start()):
+            return begun
+    return limit
 
 
 def text_end(text: str, start: int, *, is_long: bool) -> int:
@@ -150,12 +156,12 @@ def end_of_words(text: str, start: int) -> int:
     place = min(sentence_end(text, start), limit)
     while place < limit:
         end = sentence_end(text, place)
-        if "?" in text[place:end] or not _begins_in_first_person(text, place, end):
+        if "?" in text[place:end] or not begins_in_first_person(text, place, end):
             return place
         place = min(end, limit)
     return place
 
 
-def _begins_in_first_person(text: str, start: int, end: int) -> bool:
+def begins_in_first_person(text: str, start: int, end: int) -> bool:
     first = anywhere("first_person").search(text, start, end)
     return first is not None and not any(map(str.isalnum, text[start : first.start()]))

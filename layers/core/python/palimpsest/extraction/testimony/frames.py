@@ -10,7 +10,10 @@ from collections.abc import Iterator
 from functools import cache
 
 from palimpsest.extraction.testimony.extents import (
+    LONGEST_SENTENCE,
     after_blanks,
+    begins_in_first_person,
+    end_of_words,
     paragraph_end,
     quotation_end,
     return_of_the_speaker,
@@ -55,6 +58,7 @@ def frames(text: str) -> Iterator[Mark]:
     yield from _fiction(text)
     yield from _hypotheticals(text)
     yield from _supposed(text)
+    yield from _for_another(text)
     yield from _jests(text)
     play = play_begins(text)
     if play is not None:
@@ -110,6 +114,12 @@ def play_ends(text: str, start: int = 0) -> int:
     return match.end() if goes_on else end
 
 
+def stops_play(text: str) -> bool:
+    """Return whether a message ends a role-play that began before it."""
+    is_order = whole("stops_alone").fullmatch(text.strip(" \n.!*()[]")) is not None
+    return is_order or anywhere("play_ends").search(text) is not None
+
+
 _ACTION = Sought(r"[ \t]*\*(?=\w)[^*\n]{3,120}\*[ ]")
 _TRUE_AGAIN = Phrases(("after_a_wish",), before="", after="")
 
@@ -122,11 +132,16 @@ def _sentences(text: str, name: str, reason: str) -> Iterator[Mark]:
         yield match.start(), place, reason
 
 
+_END_TAG = re.compile(r"</[a-zA-Z][\w:-]*>")
+
+
 def _injected(text: str) -> Iterator[Mark]:
     """Yield orders to remember something of "the user", each with the rest of the brackets that it
-    is in.
+    is in. In a marked-up text, such an order ends with its element.
     """
-    for start, end, reason in _sentences(text, "injected", "injected"):
+    for start, sentence, reason in _sentences(text, "injected", "injected"):
+        tag = _END_TAG.search(text, start, sentence)
+        end = sentence if tag is None else tag.end()
         closed = text.find("]", start)
         opened = text.rfind("[", 0, start) if closed > 0 else -1
         is_inside = opened >= 0 and "]" not in text[opened:start]
@@ -191,8 +206,31 @@ def _fiction(text: str) -> Iterator[Mark]:
             end = quoted
         elif ":" in order or anywhere("speaks_as").search(text, match.start(), end):
             end = return_of_the_speaker(text, end, paragraph_end(text, end))
+        elif _orders_a_narrator(order):
+            end = _told_by_i(text, end)
         yield max(start, place), end, "fiction"
         place = max(match.end(), end)
+
+
+@cache
+def _narrator() -> re.Pattern[str]:
+    return re.compile(rf"[^\n.!?:]{{3,60}}(?<!\w)(?:{phrases('told_by_i')})[ .!]*", re.IGNORECASE)
+
+
+def _orders_a_narrator(order: str) -> bool:
+    """Return whether an order asks for a text in which somebody says "I", such as a diary entry,
+    and does not say what the text is about.
+    """
+    return _narrator().fullmatch(order) is not None
+
+
+def _told_by_i(text: str, place: int) -> int:
+    """Return the end of the sentences in the first person that follow an order at `place`."""
+    start = after_blanks(text, place)
+    is_told = "\n" not in text[place:start] and begins_in_first_person(
+        text, start, sentence_end(text, start)
+    )
+    return end_of_words(text, start) if is_told else place
 
 
 def _quoted_after_colon(text: str, start: int, end: int) -> int | None:
@@ -227,8 +265,9 @@ def _of_question(text: str, place: int, end: int) -> int:
 
 
 def _supposed(text: str) -> Iterator[Mark]:
-    """Yield suppositions and examples. An example ends with its sentence. A supposition ends with
-    its question or its paragraph, or where the speaker speaks of themselves again.
+    """Yield suppositions and examples. An example ends with its sentence, and so does a supposition
+    from which nothing is asked. Other suppositions end with their question or their paragraph, or
+    where the speaker speaks of themselves again.
     """
     place = 0
     while match := anywhere("suppose").search(text, place):
@@ -236,14 +275,47 @@ def _supposed(text: str) -> Iterator[Mark]:
         if _is_aside(text, match):
             continue
         limit = paragraph_end(text, match.end())
-        if whole("examples").match(text, match.start()):
-            limit = min(limit, sentence_end(text, match.end()))
+        sentence = sentence_end(text, match.end())
+        if whole("examples").match(text, match.start()) or _only_states(text, sentence):
+            limit = min(limit, sentence)
         question_end = text.find("?", match.end(), limit) + 1
         limit = question_end or limit
         again = _TRUE_AGAIN.search(text, match.end(), limit)
         end = _return_to_reality(text, match.end(), again.start() if again else limit)
         place = max(match.end(), end)
         yield match.start(), place, "hypothetical"
+
+
+def _for_another(text: str) -> Iterator[Mark]:
+    """Yield questions that the speaker asks for somebody else, as in "asking for a friend: I'm
+    pregnant, can I eat sushi?". If these words are a sentence of their own, the question is the
+    sentence before them, or else the one after them.
+    """
+    for match in anywhere("for_another").finditer(text):
+        start, end = sentence_start(text, match.start()), sentence_end(text, match.end())
+        if any(map(str.isalnum, text[match.end() : end])):
+            yield start, end, "hypothetical"
+            continue
+        before = text[:start].rstrip()
+        if before.endswith("?"):
+            yield sentence_start(text, len(before) - 1), end, "hypothetical"
+        else:
+            yield start, sentence_end(text, after_blanks(text, end)), "hypothetical"
+
+
+def _only_states(text: str, place: int) -> bool:
+    """Return whether the sentences after a place, of which there is at least one, are in the first
+    person and ask for nothing.
+    """
+    start = after_blanks(text, place)
+    if not 0 < len(text) - start < LONGEST_SENTENCE or "?" in text[start:]:
+        return False
+    while start < len(text):
+        end = sentence_end(text, start)
+        if not begins_in_first_person(text, start, end):
+            return False
+        start = after_blanks(text, end)
+    return True
 
 
 def _return_to_reality(text: str, start: int, end: int) -> int:

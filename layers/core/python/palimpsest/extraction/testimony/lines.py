@@ -58,7 +58,7 @@ _SHAPES = {
         r"|False\b|false\b|None\b|null\b|\w+[(.\[])",
         r"[a-z_$][\w.$-]*=\S|(?:export )?[A-Z][A-Z0-9_]{2,}=\S",
         r"(?://|/\*|\* @|\*/|<!--|--[ ]\w+$|;;)",
-        r"</?[a-zA-Z][\w:-]*(?:[ ][^>\n]*)?/?>(?:.*</|$|[^\n]*>$)",
+        r"</?[a-zA-Z][\w:-]*(?:[ ][^>\n]*)?/?>(?:.*</[^>\n]*>?(?![^\n]*\w)|$|[^\n]*>$)",
         r"[$%#>]{1,3}[ ](?:cd|ls|git|npm|pip|curl|docker|kubectl|sudo|python3?|cat|echo|make|go"
         r"|cargo|aws|export|\./)",
         r"(?:curl|docker|kubectl|git|npm|npx|pip3?|sudo|ssh|aws|cargo|export|echo|yarn) "

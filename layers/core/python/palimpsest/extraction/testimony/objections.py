@@ -10,7 +10,9 @@ from typing import Protocol
 from palimpsest.conversations.message import Message, text_of
 from palimpsest.extraction.finding import Finding
 from palimpsest.extraction.testimony.reading import Withheld
+from palimpsest.extraction.testimony.words import whole
 from palimpsest.privacy.secrets import holds_secret
+from palimpsest.text.salience import is_own
 
 _WORD = re.compile(r"[^\W_]+")
 LEAST_NAME = 3
@@ -52,6 +54,16 @@ def not_testimony(finding: Finding, heard: Heard) -> str | None:
         ):
             return kind
     return None
+
+
+def announces_only(content: str) -> bool:
+    """Return whether a content only announces words, as "My teacher wrote" and "Shorten this:" do,
+    or only says that a text arrived: "Mail I got.".
+    """
+    plain = content.strip()
+    if plain.endswith(":") and not is_own(plain):
+        return True
+    return whole("stubs").fullmatch(plain.rstrip(".…!: ")) is not None
 
 
 def _names(finding: Finding) -> Sequence[str]:

@@ -95,10 +95,49 @@ def _of_others_and_own() -> re.Pattern[str]:
     )
 
 
+_MY = r"my|our|mein\w*|unser\w*|mon|ma|mes|notre|nos|mi|mis|nuestr\w+"
+_ME = r"i(?:['’](?:m|ve|d|ll))?|ich|je|j['’]\w+|yo|me|mich|mir|moi"
+_NO_VERB = (
+    r"from|at|in|on|with|of|to|who|whose|and|or|as|too|von|aus|mit|der|die|das|und|oder|qui|de|du|des"
+    r"|et|ou|que|con|del|en|y|o|also|auch|aussi|también"
+)
+
+
+_JOINT = r"(?:,? (?:{but_own})|,? (?:and|und|et|y)|,) "
+_OWN = r"(?:i(?:['’](?:m|ve))?|ich|(?:moi,? )?je|(?:moi,? )?j['’]\w+|yo)(?!\w)"
+
+
+@cache
+def _joined_to_own() -> re.Pattern[str]:
+    joint = _JOINT.format(but_own=phrases("but_own"))
+    return re.compile(rf"{joint}{_OWN}", re.IGNORECASE)
+
+
+@cache
+def _of_a_person_and_own() -> re.Pattern[str]:
+    """Return a pattern for a statement about somebody of the speaker, before a statement of the
+    speaker about themselves: "My wife drinks tea" in "My wife drinks tea but I drink coffee".
+    """
+    word = rf"(?!(?:{_ME})(?!\w))[^\s.!?,;:]+"
+    person = rf"(?:{_MY}) (?:[\w-]+ )??(?:{phrases('persons')})(?![\w'’-])"
+    named = r"(?-i:(?: [A-ZÀ-Þ][\w'’-]+){0,2})"
+    verb = rf" (?!(?:{_NO_VERB})(?!\w))(?-i:[a-zà-ÿ])[^\s.!?,;:]*(?: {word}){{1,12}}?"
+    joint = _JOINT.format(but_own=phrases("but_own"))
+    own = rf"{_OWN}(?! ?(?:{_NO_VERB})(?!\w))"
+    back = rf"[^\n.!?,;]*?(?<!\w)(?:{phrases('refers_back')})(?!\w)"
+    return re.compile(
+        rf"(?P<own>{SENTENCE_START}(?:(?:{JOINING}),? )?{person}{named}{verb}){joint}"
+        rf"(?={own})(?!{back})",
+        re.IGNORECASE | re.MULTILINE,
+    )
+
+
 def apart(text: str) -> str:
     """Return the text in which statements about the user alone have a line of their own."""
     text = _before_own().sub(_orders_apart, questions_apart(text))
     text = _of_others_and_own().sub(r"\g<own>.\n", text)
+    if _joined_to_own().search(text) is not None:
+        text = _of_a_person_and_own().sub(r"\g<own>.\n", text)
     return _stated_and_ordered().sub(r"\g<own>.\n", text)
 
 

@@ -20,14 +20,14 @@ from palimpsest.extraction.testimony.extents import (
     text_end,
 )
 from palimpsest.extraction.testimony.lines import Mark
-from palimpsest.extraction.testimony.words import Phrases, anywhere, phrases
+from palimpsest.extraction.testimony.words import Phrases, anywhere, in_lines, phrases
+from palimpsest.text.sought import Sought
 
 LEAST_QUOTATION, LEAST_SPACES = 8, 2
 WORDS_OF_A_REPORT = 2
 LONGEST_NAME_OF_ANOTHER = 60
 WORDS_BEFORE_OWN = 3  # between a verb such as "goes" and the first "I" of the words that it gives
 _OPENING = re.compile(rf"{OPENERS}|(?<![\w'])'(?=\w)")
-_QUOTES = frozenset('"“„»«‹「『')
 _CLOSING = frozenset("\"”“»«’‘'›‹」』`")
 _QUOTING = Phrases(
     ("quoting",), before="", after=rf"(?!\w)[^\n.!?\"“„«]{{0,60}}?(?P<quote>{QUOTATION})"
@@ -43,6 +43,32 @@ def quotations(text: str) -> Iterator[Mark]:
     yield from _reported_after(text)
     yield from _of_media(text)
     yield from _given(text)
+    yield from _labelled_by_relation(text)
+
+
+@cache
+def _relation() -> Sought:
+    own = phrases("first_person")
+    return Sought(
+        rf"[ \t]*(?:my|our|mein\w*|unser\w*|mon|ma|notre|mi|nuestr\w+) (?:{phrases('persons')})"
+        rf"(?-i:(?: [A-ZÀ-Þ][\w'’-]+){{0,2}})[ ]?:[ ](?=(?:[^\s.!?:,]+ )?(?:{own})(?!\w))",
+        re.IGNORECASE,
+    )
+
+
+def _labelled_by_relation(text: str) -> Iterator[Mark]:
+    """Yield words in the first person with a label that names somebody of the speaker, such as
+    "My brother Tom: I live in Leeds".
+    """
+    for match in in_lines(_relation(), text) if ":" in text else ():
+        yield match.start(), end_of_words(text, match.end()), "quotation"
+
+
+@cache
+def _opens() -> Phrases:
+    own = phrases("first_person")
+    near = rf"(?=(?:[^\s.!?:,]+ )?(?:{own})(?!\w))"
+    return Phrases(("opening_lines",), before="", after=rf"(?!\w)[ ]?:[ ]{near}")
 
 
 @cache
@@ -54,10 +80,14 @@ def _gives() -> Phrases:
 
 def _given(text: str) -> Iterator[Mark]:
     """Yield the words of a text of others that follow a colon, such as "I never eat sugar" in "It
-    says: I never eat sugar".
+    says: I never eat sugar", and the words of a work, such as "I am a ghost" in "The first line
+    is: I am a ghost".
     """
+    if ":" not in text:
+        return
     place = 0
-    for match in _gives().finditer(text):
+    matches = (*_gives().finditer(text), *_opens().finditer(text))
+    for match in sorted(matches, key=re.Match.start):
         if match.start() >= place:
             place = end_of_words(text, match.end())
             yield match.end(), place, "quotation"
@@ -82,10 +112,10 @@ def _of_media(text: str) -> Iterator[Mark]:
     place = 0
     while match := _media().search(text, place):
         place = start = match.end()
-        quoted = quotation_end(text, start) if text[start : start + 1] in _QUOTES else None
-        if quoted is not None:
-            place = quoted
-            yield start, quoted, "quotation"
+        closed = quotation_end(text, start)
+        if closed is not None:
+            place = max(start, closed)
+            yield start, closed, "quotation"
             continue
         end = sentence_end(text, start)
         own = anywhere("first_person").search(text, start, end)

@@ -16,7 +16,12 @@ from palimpsest.extraction.testimony.awaited import (
     is_awaited,
 )
 from palimpsest.extraction.testimony.extents import text_end
-from palimpsest.extraction.testimony.frames import play_begins, play_ends, takes_back_a_joke
+from palimpsest.extraction.testimony.frames import (
+    play_begins,
+    play_ends,
+    stops_play,
+    takes_back_a_joke,
+)
 from palimpsest.extraction.testimony.questions import apart
 from palimpsest.extraction.testimony.shown import is_mostly
 from palimpsest.extraction.testimony.spans import (
@@ -30,7 +35,7 @@ from palimpsest.extraction.testimony.spans import (
 from palimpsest.extraction.testimony.turns import labelled, names_of
 from palimpsest.extraction.testimony.words import anywhere
 from palimpsest.privacy.asked import asks_for_secret, is_bare_secret
-from palimpsest.privacy.wishes import end_of_a_look_back, wish_of
+from palimpsest.privacy.wishes import kept_from, wish_of
 
 Withheld = tuple[tuple[SpanClass, str], ...]
 """The words of a message from which no record may be made, each with its class."""
@@ -61,13 +66,14 @@ class Reader:
     name, `withheld` the words that are not their speaker's testimony, and `reasons` why each of
     these parts is withheld. `material` has the messages that only other messages show to be no
     testimony: they belong to a role-play, are a text that was announced, or were taken back as a
-    joke.
+    joke. `last_turn` is the last message of a user with the answers to it; None before the first.
     """
 
     user: str | None = None
     plays: bool = False
     answers_material: bool = False
     last_by: dict[str, int] = field(default_factory=dict)
+    last_turn: str | None = None
     taken_back: dict[int, str] = field(default_factory=dict)
     withheld: dict[int, Withheld] = field(default_factory=dict)
     reasons: dict[int, tuple[str, ...]] = field(default_factory=dict)
@@ -84,6 +90,8 @@ class Reader:
         text = _without_middle(text_of(message.chat))
         if message.role != "user":
             self.secret_requested = message.role == "assistant" and asks_for_secret(text)
+            if self.last_turn is not None:
+                self.last_turn = f"{self.last_turn}\n{text}"[:MOST_READ]
             if message.role == "assistant" and text.strip():
                 self.speaks_again = False
                 if self.awaits != "announced" and not asks_for_text(text):
@@ -98,11 +106,21 @@ class Reader:
             self.taken_back[last] = "material"
             self.material.add(last)
         self.last_by[speaker] = message.seq
+        before, self.last_turn = self.last_turn, text[:MOST_READ]
         if is_off_record(message, text) or (was_requested and is_bare_secret(text)):
-            self._withhold(message, "off_record", "off_record", text)
-            self.answers_material = True
-            return "off_record"
+            whole = message.is_off_record or was_requested
+            start = len(text) if whole else kept_from(text, before=before)
+            return self._after_wish(message, text, len(text) if start is None else start)
         return self._testimony(message, text)
+
+    def _after_wish(self, message: Message, text: str, start: int) -> str | None:
+        """Withhold the words before `start`, which are off the record, and read the words after it.
+        Return the reason if nothing is left, else None.
+        """
+        self._withhold(message, "off_record", "off_record", text[:start])
+        reason = self._testimony(message, text[start:]) if start < len(text) else "off_record"
+        self.answers_material = True
+        return reason
 
     def _withhold(self, message: Message, kind: SpanClass, reason: str, text: str) -> None:
         """Note a part of a message from which no record may be made."""
@@ -170,9 +188,6 @@ class Reader:
         if awaited and not self.awaits and not self.plays and is_awaited(text, awaited):
             return self._awaited(message, text)
         start = play_ends(text) if self.plays else 0
-        if not self.plays and wish_of(text).takes_back:
-            start = end_of_a_look_back(text)
-            self._withhold(message, "off_record", "off_record", text[:start])
         if self.plays:
             self._withhold(message, "material", "play", text[:start])
             ending = anywhere("play_ends").search(text)
@@ -180,7 +195,7 @@ class Reader:
             if is_mostly(text[: ending.start() if ending else start], text):
                 self.material.add(message.seq)
             # `play_ends` returns the end of the text also if the play ends with the last sentence.
-            self.plays = start == len(text) and not ending
+            self.plays = start == len(text) and not (ending or stops_play(text))
         rest = text[start:]
         parts = spans(rest, user=self.user)
         begins = play_begins(rest)
@@ -235,6 +250,7 @@ def reader_after(messages: Iterable[Message], *, user: str | None) -> Reader:
         user,
         plays=reader.plays,
         answers_material=reader.answers_material,
+        last_turn=reader.last_turn,
         awaits=reader.awaits,
         speaks_again=reader.speaks_again,
         secret_requested=reader.secret_requested,

@@ -10,6 +10,7 @@ from functools import cache
 from palimpsest.extraction.testimony.extents import (
     QUOTATION,
     after_blanks,
+    begins_in_first_person,
     line_end,
     paragraph_end,
     quotation_end,
@@ -101,12 +102,50 @@ def _of_request(text: str, match: re.Match[str]) -> Mark | None:
         end = quotation_end(text, start)
         if end is not None:
             return start, end, "request"
-    is_announced = bool(match["colon"]) or _announces(match, names_it=names_it)
+    is_announced = bool(match["colon"]) or (
+        _announces(match, names_it=names_it)
+        and not _orders_fiction(text, match)
+        and not _only_arrives(text, match, start)
+    )
     if match["quote"] is not None or start == len(text) or not is_announced:
         return None
     if _only_gives(match) and is_conversation:
         return None
     return (*_extent_of_text(text, match, start), "request")
+
+
+def _orders_fiction(text: str, match: re.Match[str]) -> bool:
+    """Return whether a request is a complete order of a story."""
+    return any(order.start() == match.start() for order in _fiction_in(text, match))
+
+
+def _fiction_in(text: str, match: re.Match[str]) -> Iterator[re.Match[str]]:
+    return anywhere("fiction").finditer(text, match.start(), match.end())
+
+
+@cache
+def _arrival() -> re.Pattern[str]:
+    return re.compile(rf"(?:{phrases('arrives')})", re.IGNORECASE)
+
+
+def _only_arrives(text: str, match: re.Match[str], start: int) -> bool:
+    """Return whether a sentence says that a text arrived, and the words on its line from `start` on
+    are no such text, because they begin in the first person and speak to nobody.
+    """
+    offer = match["work_on_this"]
+    if offer is None or match["stop"] is None or _arrival().fullmatch(offer) is None:
+        return False
+    end = sentence_end(text, start)
+    is_below = "\n" in text[match.end() : start]
+    speaks_to_somebody = _YOU.search(text, start, end) is not None
+    return not (is_below or speaks_to_somebody) and begins_in_first_person(text, start, end)
+
+
+_YOU = re.compile(
+    r"\b(?:you|your|du|dir|dich|dein\w*|euch|euer|eure|tu|te|toi|ton|tes|vous|votre|vos|tú|ti|usted"
+    r"|tus|os)\b",
+    re.IGNORECASE,
+)
 
 
 def _extent_of_text(text: str, match: re.Match[str], start: int) -> tuple[int, int]:
@@ -120,6 +159,7 @@ def _extent_of_text(text: str, match: re.Match[str], start: int) -> tuple[int, i
     if below is not None:
         return below, end_below(text, below)
     is_long = anywhere("long_things").search(match["about"]) is not None
+    is_long = is_long and not _orders_fiction(text, match)
     return start, text_end(text, match.end(), is_long=is_long)
 
 

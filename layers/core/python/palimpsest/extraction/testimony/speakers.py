@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+# ruff: noqa: RUF001 - two kinds of apostrophes
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,7 +13,7 @@ from functools import cache
 from palimpsest.conversations.message import Message, text_of
 from palimpsest.extraction.finding import Finding
 from palimpsest.extraction.testimony.extents import sentence_start
-from palimpsest.extraction.testimony.words import is_own_label, phrases, whole
+from palimpsest.extraction.testimony.words import is_order, is_own_label, phrases, whole
 from palimpsest.memory.names import about, introduced_in, is_introduction, is_own_name
 from palimpsest.text.folding import normalized
 
@@ -23,21 +24,35 @@ _LABEL = re.compile(r"[ \t]*(?:[-*•] )?\**(?P<name>[A-ZÀ-Þ][\w.'-]*(?: [A-Z�
 
 @cache
 def _report() -> re.Pattern[str]:
-    return re.compile(
-        r"(?i:(?:and|but|as|und|aber|wie|et|mais|comme|y|pero|como) )?"
-        rf"(?P<name>[A-ZÀ-Þ][\w'-]*(?: [A-ZÀ-Þ][\w'-]*)?) "
-        rf"(?i:{phrases('reports')})"
-        r"(?i:,? (?:that|dass|que)|,? qu['’](?=ils?\b|elles?\b|on\b)| ?[:,]"  # noqa: RUF001
-        r"| (?:he|she|they|er|sie|il|elle|él|ella)\b)"
+    somebody = (
+        rf"(?P<{{}}>(?!(?i:{phrases('according_to')})(?!\w))"
+        r"[A-ZÀ-Þ][\w'-]*(?: [A-ZÀ-Þ][\w'-]*)?)"
     )
+    return re.compile(
+        r"(?i:(?:and|but|as|und|aber|wie|et|mais|comme|y|pero|como) )?(?:"
+        rf"(?i:(?:{phrases('according_to')})(?!\w) ?)?{somebody.format('name')} "
+        rf"(?i:{phrases('reports')})"
+        r"(?i:,? (?:that|dass|que\b)|,? qu['’](?=ils?\b|elles?\b|on\b)| ?[:,]"
+        r"| (?:he|she|they|er|sie|il|elle|él|ella)\b)"
+        rf"|(?i:according to|laut|selon|d['’]après|según) {somebody.format('source')}\b)"
+    )
+
+
+def _reporter(sentence: str) -> str | None:
+    """Return the name of somebody to whom the beginning of a sentence gives the rest of it, as "As
+    Bob put it: …" and "According to Bob …" do; None if there is no such name.
+    """
+    report = _report().match(sentence)
+    name = (report["name"] or report["source"]) if report is not None else None
+    is_speaker = name is not None and whole("first_person").fullmatch(name.split()[-1]) is not None
+    return None if is_speaker else name
 
 
 def is_report(sentence: str) -> bool:
     """Return whether a sentence begins with the name of somebody who says something about
     themselves, as in "Bogdan says he keeps bees".
     """
-    report = _report().match(sentence.strip())
-    return report is not None and not whole("first_person").fullmatch(report["name"].split()[-1])
+    return _reporter(sentence.strip()) is not None
 
 
 def speaker_of(
@@ -51,16 +66,15 @@ def speaker_of(
     start = text.rfind("\n", 0, place) + 1 if place >= 0 else 0
     line = text[start : start + 400]
     label = _LABEL.match(line) if place >= 0 else None
-    if label and not is_own_label(label["name"]):
+    if label and not is_own_label(label["name"]) and not is_order(label["name"]):
         return None if is_own_name(label["name"], user=user, names=names) else label["name"]
     if place >= 0 and own_label(line, names=(*names, user)):
         return None
     begun = sentence_start(text, max(place, 0))
     sentence = text[begun : max(place, 0) + len(finding.quote)].strip()
-    report = _report().match(sentence) if place >= 0 else None
-    if report and not whole("first_person").fullmatch(report["name"].split()[-1]):
-        is_own = is_own_name(report["name"], user=user, names=names)
-        return None if is_own else report["name"]
+    reporter = _reporter(sentence) if place >= 0 else None
+    if reporter is not None:
+        return None if is_own_name(reporter, user=user, names=names) else reporter
     name = message.chat.get("name")
     if name and normalized(str(name)) == USER:
         return None
@@ -96,7 +110,7 @@ def _owned(name: str) -> str:
     Ada", "d'Ada" or "de Ada".
     """
     word = re.escape(name)
-    return rf"(?i:\b{word}(?:['’]s|s)\b|\b(?:von|de|del?|of)\s+{word}\b|\bd['’]{word}\b)"  # noqa: RUF001
+    return rf"(?i:\b{word}(?:['’]s|s)\b|\b(?:von|de|del?|of)\s+{word}\b|\bd['’]{word}\b)"
 
 
 def own_label(line: str, *, names: Sequence[str]) -> str:

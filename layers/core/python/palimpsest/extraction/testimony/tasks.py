@@ -12,6 +12,8 @@ from typing import Literal
 from palimpsest.extraction.testimony.extents import (
     QUOTATION,
     after_blanks,
+    begins_in_first_person,
+    paragraph_end,
     quotation_end,
     sentence_end,
     text_end,
@@ -65,12 +67,36 @@ def _of_paragraph(text: str, start: int) -> Mark | None:
     if below is not None:
         return below, end_below(text, below), "request"
     quoted = quotation_end(text, begun)
-    return begun, quoted or _end_of_text(text, end, begun, is_apart=is_apart), "request"
+    return begun, quoted or _end_of_text(text, end, begun, task, is_apart=is_apart), "request"
 
 
-def _end_of_text(text: str, end: int, begun: int, *, is_apart: bool) -> int:
-    """Return the end of a text that begins at `begun`, after a task that ends at `end`."""
-    return end_below(text, begun) if is_apart else text_end(text, end, is_long=False)
+def _end_of_text(text: str, end: int, begun: int, task: str, *, is_apart: bool) -> int:
+    """Return the end of a text that begins at `begun`, after a task that ends at `end`. If the task
+    is a question, a text on its line ends with the question mark.
+    """
+    is_on_line = "\n" not in text[end:begun]
+    question_end = text.find("?", begun, sentence_end(text, begun)) + 1
+    if is_on_line and question_end and _question().match(task):
+        return question_end
+    if not is_apart:
+        return text_end(text, end, is_long=False)
+    below = end_below(text, begun)
+    return _before_last_remark(text, begun, below) if is_on_line else below
+
+
+def _before_last_remark(text: str, begun: int, end: int) -> int:
+    """Return the end of a text that begins on the line of its task. If the text has one paragraph
+    and the rest of the message is one sentence in the first person, that sentence is the
+    speaker's own.
+    """
+    first = paragraph_end(text, begun)
+    rest = after_blanks(text, first)
+    is_remark = (
+        rest < end == len(text)
+        and sentence_end(text, rest) >= len(text.rstrip())
+        and begins_in_first_person(text, rest, end)
+    )
+    return first if is_remark else end
 
 
 def _without_mark(text: str, start: int, end: int) -> int | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from palimpsest.extraction.testimony.lines import Mark, paragraphs
-from palimpsest.extraction.testimony.words import is_own_label, whole
+from palimpsest.extraction.testimony.words import is_order, is_own_label, whole
 from palimpsest.text.analyser import function_words
 
 LONGEST_READ = 400
@@ -78,7 +78,7 @@ _PLAIN_HEADER = re.compile(r"[^\n]*?\w[ ]\d{1,2}[:.h]\d\d[ \t]*")
 def is_name(label: str, *, sure: bool = False) -> bool:
     """Return whether a label can be a person's name."""
     words = label.split()
-    if is_own_label(label) or _ADDRESS.search(label):
+    if is_own_label(label) or _ADDRESS.search(label) or is_order(label):
         return False
     if sure:
         return True
@@ -159,7 +159,7 @@ def _are_turns(labelled_lines: list[SpokenLine | None]) -> list[bool]:
 
 
 def _counts(label: str, *, is_form: bool, is_talk: bool) -> bool:
-    if is_form or is_own_label(label) or _ADDRESS.search(label):
+    if is_form or is_own_label(label) or _ADDRESS.search(label) or is_order(label):
         return False
     return is_name(label) or (is_talk and len(label.split()) == 1 and not label.isupper())
 

@@ -35,7 +35,9 @@ NOT_LOOKED_FOR = frozenset(
         "self_labels", "headings", "documents", "wrote_line", "questions", "others",
         "passwords", "bare_objects", "orders", "asks_in_short",
         "media_verbs", "introduces", "introduced", "begins_own",
-        "parts_of_a_profile", "persons", "of_persons", "examples",
+        "parts_of_a_profile", "persons", "of_persons", "examples", "told_by_i",
+        "arrives", "stops_alone", "but_own", "refers_back", "according_to",
+        "stubs",
     }
 )  # fmt: skip
 """Names of phrases that are used only within patterns of lines or labels."""
@@ -326,3 +328,8 @@ def is_own_label(label: str) -> bool:
     remember this" do.
     """
     return whole("own_labels").fullmatch(label) is not None or asks_to_keep(label)
+
+
+def is_order(label: str) -> bool:
+    """Return whether a label asks for work on the text after it, as "Rephrase" does."""
+    return whole("work").fullmatch(label) is not None
