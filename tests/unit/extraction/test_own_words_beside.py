@@ -50,6 +50,9 @@ def test_a_wish_about_what_follows_hides_it(wish: str) -> None:
         ("My brother lives in Rome and I visit him every May.",
          {"My brother lives in Rome and I visit him every May."}),
         ("My wife and I live in Kiel.", {"My wife and I live in Kiel."}),
+        ("My friend Tom and I play chess.", {"My friend Tom and I play chess."}),
+        ("My wife, my son and I moved to Bath.", {"My wife, my son and I moved to Bath."}),
+        ("My wife sings and I play the drums.", {"My wife sings.", "I play the drums."}),
         ('The song goes "I live in Rome". I live in Athens.', {"I live in Athens."}),
         ("As the song goes, I live in Rome.", set()),
         ("asking for a friend: I'm pregnant, can I eat sushi?", set()),
@@ -60,6 +63,22 @@ def test_a_wish_about_what_follows_hides_it(wish: str) -> None:
 )  # fmt: skip
 def test_each_half_is_known_under_the_one_whom_it_is_about(text: str, known: set[str]) -> None:
     assert said(text) == known
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("I live in Leeds.", "My wife, my son and I moved to Bath."),
+        ("I live in Leeds.", "Me and my husband live in Bath."),
+        ("Ich wohne in Ulm.", "Mein Bruder Jan und ich wohnen in Kiel."),
+        ("J'habite à Nantes.", "Mon mari Paul et moi, nous vivons à Lyon."),
+        ("Vivo en Cádiz.", "Mi hermana y yo vivimos en Vigo."),
+    ],
+)
+def test_what_users_say_of_themselves_with_others_replaces_what_was_known(
+    before: str, after: str
+) -> None:
+    assert believed(("", before), ("", after)) == {after}
 
 
 def test_a_message_named_user_is_the_users() -> None:

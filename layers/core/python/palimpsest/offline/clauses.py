@@ -14,7 +14,7 @@ from typing import Final
 from palimpsest.memory.meaning.reading import after
 from palimpsest.offline.asking import asks_for_confirmation
 from palimpsest.offline.implied import implies_the_user
-from palimpsest.offline.people import subject_of
+from palimpsest.offline.people import names_only_people, subject_of
 from palimpsest.text.analyser import function_words, words
 from palimpsest.text.salience import is_own
 from palimpsest.text.sentences import asks, is_terminated
@@ -279,7 +279,7 @@ def parts(sentence: str, *, is_known: Callable[[str], bool]) -> Sequence[tuple[s
     part, states = "", False
     for kind, joint, clause in joined:
         is_beside = kind is None and _is_of_somebody(part) and _stands_beside(joint, clause)
-        says = (
+        says = not names_only_people(clause) and (
             is_beside
             or is_known(clause)
             or bool(_pattern("own_clause").match(without_greeting(clause)))
@@ -307,7 +307,11 @@ def _is_of_somebody(part: str) -> bool:
     """Return whether a clause of several words is about one of the user's people: "my wife drinks
     tea", before "but I drink coffee".
     """
-    return part.count(" ") + 1 >= LEAST_WORDS and subject_of(part) != "user"
+    return (
+        part.count(" ") + 1 >= LEAST_WORDS
+        and subject_of(part) != "user"
+        and not names_only_people(part)
+    )
 
 
 def _may_join(sentence: str) -> bool:

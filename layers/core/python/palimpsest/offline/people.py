@@ -67,6 +67,20 @@ def subject_of(text: str) -> str:
     return _SAME.get(named, named)
 
 
+_ONE = (
+    r"(?:(?:{possessives}) (?:[\w'’-]+ ){0,2}?(?:{women}|{men}|{several}|{anyone})\b(?!['’])"
+    r"(?:,? {name_alone})?|{name_alone})"
+)
+_ONLY_PEOPLE = r"^\W*" + _ONE + r"(?:(?:,|,? (?:{and})) " + _ONE + r")*\W*$"
+
+
+def names_only_people(text: str) -> bool:
+    """Return whether a text names people and says nothing of them, as "my wife, my friend Tom"
+    does.
+    """
+    return compiled(PACKAGE, _ONLY_PEOPLE).search(text) is not None
+
+
 _PRONOUN = re.compile(
     r"^(?P<opening>\W*(?:(?:and|but|also|und|aber)\b,? )?)"
     r"(?:(?P<she>she|sie|her)|(?P<he>he|er|his)|(?P<they>they|their))(?P<verb>['’](?:s|re|ve"
