@@ -282,7 +282,6 @@ def spoken(text: str) -> str:
             sentence = pattern.sub(by, sentence) if has in lower else sentence
     if begins_with(sentence, "openers"):
         sentence = after(_openers(), sentence)
-    sentence = _of_several_people(sentence)
     sentence = _with_owner(" ".join(sentence.split()))
     last = sentence[-1:]
     has_tail = last in _LAST_OF_TAILS or last >= _EMOJI
@@ -294,7 +293,7 @@ def _joint_subjects() -> Sequence[tuple[re.Pattern[str], str, str]]:
     return [(compiled(pattern), text, has) for pattern, text, has in entries(PACKAGE, "jointly")]
 
 
-def _of_several_people(sentence: str) -> str:
+def of_several_people(sentence: str) -> str:
     """Return the sentence with "we" in place of somebody and the speaker, such as "my wife and I"."""
     lower = sentence.lower()
     for pattern, by, has in _joint_subjects():

@@ -19,6 +19,7 @@ from palimpsest.memory.meaning.reading import (
     classes,
     compiled,
     naming,
+    of_several_people,
     restated,
     rests,
     shared,
@@ -101,7 +102,7 @@ def slot_of(text: str) -> Slot | None:
     numbers = candidates("slots", sentence)
     if not numbers:
         return None
-    sentence = without_grounds(sentence)
+    sentence = of_several_people(without_grounds(sentence))
     if begins_with(sentence, "signals"):
         sentence = after(_lead(), sentence)
     for said_so in _readings(_now().sub("", _LAST.sub("", sentence))):
