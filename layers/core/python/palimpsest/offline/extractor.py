@@ -32,6 +32,7 @@ from palimpsest.memory.meaning.frames import changes_a_value, dates_a_thing
 from palimpsest.memory.meaning.people import first_name, may_be_about_a_person, may_tell_of_a_person
 from palimpsest.memory.meaning.reading import restated, without_grounds, without_present
 from palimpsest.memory.meaning.relation import learned
+from palimpsest.memory.meaning.rules import liftings_of
 from palimpsest.memory.meaning.slots import RESIDENCE, Slot, slot_of
 from palimpsest.memory.meaning.standing import is_order, leans, refers
 from palimpsest.memory.meaning.transitions import switched_to
@@ -210,6 +211,8 @@ class _MessageReader:
         self.people |= people_named(sentence)
         if _ends_what_it_does_not_state(sentence, self.before, statements):
             yield replace(self._depending(_with_what(sentence, self.before)), quote=sentence)
+        elif not statements and liftings_of(sentence):
+            yield self._depending(sentence)
         elif not statements and _may_be_of_a_person(sentence):
             name = (first_name(sentence) or "").casefold()
             yield replace(self._depending(sentence), subject=name)

@@ -122,9 +122,17 @@ def _matches(
             yield from ((sign, match) for match in pattern.compiled.finditer(text))
 
 
+_OF_EVERY_WEEK = re.compile(
+    r"\b(?:days|\w*tage|jours|días)\b(?: \w+){0,3}? (?:are|were|to|sind|auf|sont|son)\b[^.;!?]*\Z"
+)
+"""Words before weekdays on which something takes place each week: "my gym days are Monday and"."""
+
+
 def _weekdays(text: str, at: date, likely: frozenset[Sought]) -> Iterator[Found]:
     words = date_words()
     for sign, match in _matches(words.on_weekdays, text, likely):
+        if _OF_EVERY_WEEK.search(text, 0, match.start()):
+            continue
         days = (words.weekdays[match["day"]] - at.weekday()) * sign % 7 or 7
         yield match, "day", sign * days
     for sign, match in _matches(words.in_weeks, text, likely):

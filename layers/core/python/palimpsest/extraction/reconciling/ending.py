@@ -22,6 +22,7 @@ from palimpsest.extraction.testimony.speakers import USER
 from palimpsest.memory.ended_on import label_of
 from palimpsest.memory.meaning.ends import End, ends_of, is_ended, is_of_one_occurrence
 from palimpsest.memory.meaning.one_of_several import without_one
+from palimpsest.memory.meaning.rules import is_lifted, is_opposite
 from palimpsest.memory.meaning.searches import found_in, is_search_for
 from palimpsest.memory.names import unlabelled
 from palimpsest.memory.record import Order, Record
@@ -77,6 +78,36 @@ def finds(statement: Statement, rank: int, state: KnownStatements) -> None:
     for record in state.records:
         if record.order < order and is_own_search(record, thing):
             end_stored(record, order, state)
+
+
+def only_lifts(statement: Statement, rank: int, state: KnownStatements) -> bool:
+    """End the known instructions that a statement lifts. Return whether that is all it says: "You
+    don't need bullet points any more" does, "Stop using bullet points" is an instruction too.
+    """
+    order = order_of(statement, rank)
+    own = [
+        place
+        for place, (_, other, _) in enumerate(state.statements)
+        if _may_end(statement, other) and _lifts(statement, draft_of(other))
+    ]
+    stored = [
+        record
+        for record in state.records
+        if record.order < order and _may_end(statement, record) and _lifts(statement, record)
+    ]
+    for place in own[:MOST_ENDED]:
+        end_own(place, order, state)
+    for record in stored[:MOST_ENDED]:
+        end_stored(record, order, state)
+    return bool(own or stored) and statement.type != "instruction"
+
+
+def _lifts(statement: Statement, record: Record) -> bool:
+    if record.type != "instruction":
+        return False
+    content = unlabelled(statement.content, statement.subject)
+    is_rule = statement.type == "instruction"
+    return is_lifted(record, content) or (is_rule and is_opposite(content, record.content))
 
 
 def is_own_search(record: Record, thing: Sequence[str]) -> bool:

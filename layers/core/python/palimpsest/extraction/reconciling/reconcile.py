@@ -11,7 +11,7 @@ from palimpsest.extraction.chunk import Chunk
 from palimpsest.extraction.finding import Finding
 from palimpsest.extraction.reconciling.changing import changes, takes_a_place
 from palimpsest.extraction.reconciling.correcting import corrects, puts_right
-from palimpsest.extraction.reconciling.ending import ends, finds
+from palimpsest.extraction.reconciling.ending import ends, finds, only_lifts
 from palimpsest.extraction.reconciling.known import Known, KnownStatements
 from palimpsest.extraction.reconciling.people import is_of_a_person
 from palimpsest.extraction.reconciling.weighing import related_by_weights
@@ -55,6 +55,7 @@ def reconciled(
             or takes_a_place(finding, statement, rank, state)
             or changes(finding, statement, rank, state)
             or puts_right(finding, statement, rank, chunk, state)
+            or only_lifts(statement, rank, state)
         ):
             continue
         finds(statement, rank, state)

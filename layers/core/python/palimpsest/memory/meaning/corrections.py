@@ -391,7 +391,7 @@ def _contrasted(content: str, new: str, old: str) -> str | None:
     """Return the content with the new value in place of the old one, both with their prepositions
     or both without.
     """
-    new = _without_lead(content, new, old)
+    new = _without_repeated(content, new, old)
     bare_new, bare_old = after(_glue(), new).strip(_ENDS), after(_glue(), old).strip(_ENDS)
     if form_of(bare_new) != form_of(bare_old):
         return None
@@ -403,13 +403,24 @@ def _contrasted(content: str, new: str, old: str) -> str | None:
     return None
 
 
-def _without_lead(content: str, new: str, old: str) -> str:
-    """Return the new value without the words before the old one in the content, if a whole clause
-    states it: "the cello" in "I play the cello, not the piano.".
+def _without_repeated(content: str, new: str, old: str) -> str:
+    """Return the new value without the words that the content also has before or after the old one:
+    "the cello" in "I play the cello, not the piano.", and "13" in "13 June, not 3".
     """
     place = _place_of(content, old)
-    lead = content[: place[0]].casefold() if place else ""
-    return new[len(lead) :] if lead and new.casefold().startswith(lead) else new
+    if place is None:
+        return new
+    lead, rest = content[: place[0]].casefold(), content[place[1] :]
+    if lead and new.casefold().startswith(lead):
+        new = new[len(lead) :]
+    repeated = (re.match(rf"(?i){re.escape(tail)}(?!\w)", rest) and tail for tail in _tails(new))
+    tail = next(filter(None, repeated), "")
+    return new.removesuffix(tail) if tail else new
+
+
+def _tails(text: str) -> Iterator[str]:
+    """Yield the ends of a text that begin between two words, the longest first."""
+    return (text[gap.start() :] for gap in re.finditer(r" (?=\w)", text))
 
 
 def _put(content: str, place: tuple[int, int], new: str) -> str | None:

@@ -294,7 +294,7 @@ def _joint_subjects() -> Sequence[tuple[re.Pattern[str], str, str]]:
 
 
 def of_several_people(sentence: str) -> str:
-    """Return the sentence with "we" in place of somebody and the speaker, such as "my wife and I"."""
+    """Return the sentence with "we" in place of people such as "my wife and I"."""
     lower = sentence.lower()
     for pattern, by, has in _joint_subjects():
         if has in lower:
