@@ -168,14 +168,24 @@ class Place:
 
     def keep(self, session: Session) -> Iterator[Changed]:
         """Store a session of the set, and yield its changes."""
-        self._named |= {
-            (session.id, seq): message.id for seq, message in enumerate(session.messages, 1)
-        }
+        self._name(session)
         drafts = [
             Draft(message.chat, timestamp=message.timestamp.isoformat())
             for message in session.messages
         ]
         yield from self.say(session.id, session.user, drafts)
+
+    def name_stored(self, session: Session) -> None:
+        """Note the names of a session's messages that somebody else has stored."""
+        self._name(session)
+        seqs = range(1, len(session.messages) + 1)
+        stored = self.sessions.messages_at(TENANT.session(session.id), seqs)
+        self._stored |= {message.id: (session.id, message.seq) for message in stored}
+
+    def _name(self, session: Session) -> None:
+        self._named |= {
+            (session.id, seq): message.id for seq, message in enumerate(session.messages, 1)
+        }
 
     def _supersede(self, supersession: Supersession) -> Iterator[Changed]:
         every: tuple[OldStatement | NewStatement, ...] = (*supersession.old, supersession.new)

@@ -34,7 +34,7 @@ from palimpsest.memory.meaning.reading import restated, without_grounds, without
 from palimpsest.memory.meaning.relation import learned
 from palimpsest.memory.meaning.rules import liftings_of
 from palimpsest.memory.meaning.slots import RESIDENCE, Slot, slot_of
-from palimpsest.memory.meaning.standing import is_order, leans, refers
+from palimpsest.memory.meaning.standing import is_of_the_moment, is_order, leans, refers
 from palimpsest.memory.meaning.transitions import switched_to
 from palimpsest.memory.record import Method, SaidType
 from palimpsest.offline.answered import answered
@@ -404,6 +404,7 @@ def _statement(text: str, day: date, *, quote: str) -> Stated | None:
     kind, matched = _kind_of(without_grounds(text))
     is_asked = is_question(text) and not (kind and kind.type == "task")
     is_part = (kind is None or kind.name in MAY_LEAN) and leans(text)
+    is_part |= kind is None and is_of_the_moment(text)
     is_part |= kind is not None and kind.type == "instruction" and refers(text)
     if is_in_jest(text) or is_asked or is_part:
         return None

@@ -30,7 +30,13 @@ from palimpsest.recall.question import RecallRequest, analysed
 from palimpsest.recall.ranker import Rankers
 from palimpsest.recall.ranking import NONE_READ, Ranked, near_enough, preselected, ranked
 from palimpsest.recall.read import RecallRun, read_all
-from palimpsest.recall.refine import newer_first, seen_by, with_outdated, without_echoes
+from palimpsest.recall.refine import (
+    newer_first,
+    seen_by,
+    with_outdated,
+    without_echoes,
+    without_parts,
+)
 from palimpsest.recall.rerank import FIRST, RERANKER, Reading, reading
 from palimpsest.recall.sentence import quoted
 from palimpsest.recall.trace import is_scored_enough, trace
@@ -130,6 +136,7 @@ class Recall:
         if not request.looks_back:
             # A later statement counts for questions about the present alone (docs/adr/0034).
             memories = newer_first(memories, run.query)
+        memories = without_parts(memories)
         chosen = self._within_budget(memories, request)
         is_known = judged.likelihood >= floor.result()
         answered = self._answered(run, chosen, is_known=is_known)

@@ -33,6 +33,7 @@ from palimpsest.text.folding import normalized
 from palimpsest.text.sentences import is_question
 
 COVERED = 0.5  # the share of a message's text that a record must quote to replace it
+SHORT = 600  # characters of a message that is shown in place of a record of it
 TOPICS_COMPARED = 8
 LOOKED_AT = 5  # how many of the best are compared; a lower one replaces nothing
 
@@ -123,6 +124,47 @@ def without_repeated(memories: Iterable[FoundMemory]) -> list[FoundMemory]:
             better = memory if first.record is None and memory.record is not None else first
             left[text] = replace(better, score=first.score, times=first.times + memory.times)
     return list(left.values())
+
+
+def without_parts(memories: Sequence[FoundMemory]) -> list[FoundMemory]:
+    """Return the memories without records that say nothing but a part of a message among them. Such
+    a record is left out after its message. If the message is short, it takes the place of a record
+    of no topic.
+    """
+    messages = {_place(memory): memory for memory in memories if memory.record is None}
+    left: list[FoundMemory] = []
+    shown: set[Place] = set()
+    for memory in memories:
+        place = _place(memory)
+        message = messages.get(place)
+        if message is None or not (memory is message or _is_part(memory, of=message)):
+            left.append(memory)
+            continue
+        if place in shown:
+            continue
+        gives_way = not has_topic(memory) and len(message.content) <= SHORT
+        kept = message if gives_way else memory
+        left.append(replace(kept, score=memory.score))
+        if kept is message:
+            shown.add(place)
+    return left
+
+
+def _place(memory: FoundMemory) -> Place:
+    return memory.source.session, min(memory.source.seqs, default=0)
+
+
+def _is_part(memory: FoundMemory, *, of: FoundMemory) -> bool:
+    """Return whether a fact has no word that its message lacks, no time, no mark, and no other
+    source. A date that was added to it is such a word.
+    """
+    record = memory.record
+    if record is None or record.type != "fact" or len(memory.source.seqs) != 1:
+        return False
+    is_marked = memory.rests_on_changed or memory.ended_at is not None or memory.when is not None
+    if is_marked or of.outdated_by is not None or memory.times > 1:
+        return False
+    return term_set(memory.content) <= term_set(of.content) | term_set(record.subject or "")
 
 
 def _quoting(message: FoundMemory, records: Iterable[FoundMemory]) -> list[str]:

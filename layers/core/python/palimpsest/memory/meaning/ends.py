@@ -12,6 +12,7 @@ from typing import Final
 
 from palimpsest.memory.meaning.beside import is_only_beside
 from palimpsest.memory.meaning.reading import (
+    NAME_OR_NUMBER,
     PACKAGE,
     any_of,
     candidates,
@@ -250,7 +251,7 @@ def _states(clause: str) -> bool:
     """Return whether a clause gives a topic a value, has a name or a number, or names several
     things. A clause with a word such as "now" needs to name fewer.
     """
-    has_value = slot_of(clause) is not None or _NAME_OR_NUMBER.search(clause) is not None
+    has_value = slot_of(clause) is not None or NAME_OR_NUMBER.search(clause) is not None
     least = LEAST_AT_PRESENT if _at_present().search(lowered(clause)) else LEAST_STATED
     return has_value or len(naming(clause)) >= least
 
@@ -442,7 +443,6 @@ def _share(named: Sequence[str], end: End) -> float:
 
 
 _WORD = re.compile(r"\w+")
-_NAME_OR_NUMBER = re.compile(r"(?<=\w )(?!I\b)[A-ZÀ-Þ]\w|\d")
 
 
 def _is_of_kind(end: End, topic: str, record: Record) -> bool:

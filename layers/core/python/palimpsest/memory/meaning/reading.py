@@ -19,6 +19,7 @@ from palimpsest.text.word_files import entries, filled, filled_words, word_files
 
 PACKAGE: Final = "palimpsest.memory.meaning"
 MOST = 300  # most characters of a sentence that is read
+NAME_OR_NUMBER = re.compile(r"(?<=\w )(?!I\b)[A-ZÀ-Þ]\w|\d")
 LEAST_SHARED = 3  # letters that two forms of a word must share
 _ENDS = " \t\n.!¡¿…,;:-–—*\"'”“„"
 _PUNCTUATION = re.compile(

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 # ruff: noqa: RUF001 - marks of many languages
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import filterfalse
 
-from palimpsest.memory.meaning.reading import PACKAGE, candidates
+from palimpsest.memory.meaning.reading import NAME_OR_NUMBER, PACKAGE, candidates, naming
 from palimpsest.text.analyser import content_terms
 from palimpsest.text.pieces import is_of_beginning
 from palimpsest.text.word_files import word_files
@@ -18,6 +18,7 @@ from palimpsest.text.word_files import word_files
 LONG = 13  # words; a longer sentence names its subject
 SHORT = 12
 LEAST_NAMED = 2  # words with content in the statement that "it" may refer to
+MOST_AFTER = 4  # words after a pronoun that dangles
 _OWN_CLAUSE = re.compile(
     r"\W*(?:i(?:['’](?:m|ve|d))?|we(?:['’](?:re|ve))?|my|our|ich|wir|mein\w*"
     r"|je|j['’]|nous|mon|ma|yo|mi)"
@@ -25,7 +26,8 @@ _OWN_CLAUSE = re.compile(
     r"(?:[,;]| (?:and|but|because|so|und|aber|weil|et|mais|car|y|pero)\b)",
     re.IGNORECASE,
 )
-_MARKER = re.compile(r"^\W*(?:\d{1,2}[.)] )?")
+_MARKER = re.compile(r"^\W*(?:\d{1,2}[.)] )?(?:[A-ZÀ-Þ][\w'-]*(?: [A-ZÀ-Þ][\w'-]*)?: )?")
+"""A number of a list, and the name of a speaker, at the beginning of a sentence."""
 
 
 _Pattern = re.Pattern[str]
@@ -42,8 +44,7 @@ def _patterns() -> Sequence[tuple[_Pattern, _Pattern, Sequence[_Pattern]]]:
 
 @cache
 def _referring() -> re.Pattern[str]:
-    leanings = (file.get("leaning", {}) for file in word_files(PACKAGE).values())
-    return _any_of(pattern for leaning in leanings for pattern in leaning.get("referring", ()))
+    return _any_of(_of_leaning("referring"))
 
 
 def _divided(patterns: Sequence[str]) -> tuple[_Pattern, _Pattern, Sequence[_Pattern]]:
@@ -59,17 +60,48 @@ def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
 
 @cache
 def _orders() -> re.Pattern[str]:
-    verbs = [
-        verb
-        for file in word_files(PACKAGE).values()
-        for verb in file.get("leaning", {}).get("orders", ())
-    ]
     return re.compile(
         rf"^\W*(?:(?:ok(?:ay)?|please|just|then|now|and|so|well|fine|great|bitte|dann|und|jetzt|"
         rf"s'il te plaît|alors|et|por favor|y|entonces|pues)\b[,:]? *)*"
-        rf"(?:{'|'.join(verbs)})(?![\w'])",
+        rf"(?:{'|'.join(_of_leaning('orders'))})(?![\w'])",
         re.IGNORECASE,
     )
+
+
+@cache
+def _momentary() -> _Pattern:
+    return _any_of(_of_leaning("momentary"))
+
+
+@cache
+def _dangling() -> _Pattern:
+    return _any_of(_of_leaning("dangling"))
+
+
+def _of_leaning(name: str) -> Iterator[str]:
+    for file in word_files(PACKAGE).values():
+        yield from file.get("leaning", {}).get(name, ())
+
+
+@lru_cache(maxsize=64)
+def is_of_the_moment(text: str) -> bool:
+    """Return whether a short sentence means nothing later: it says only what the speaker feels or
+    does at the moment ("I'm crying"), or names nothing for its pronoun ("I told him so").
+    """
+    plain = _MARKER.sub("", text.replace("’", "'")).rstrip(" .!…")
+    if plain.count(" ") + 1 >= LONG or NAME_OR_NUMBER.search(plain) is not None:
+        return False
+    return _momentary().fullmatch(plain) is not None or _dangles(plain)
+
+
+def _dangles(plain: str) -> bool:
+    """Return whether the first pronoun of a sentence has no word before it that it may mean, and
+    only few words after it.
+    """
+    pronoun = _dangling().search(plain)
+    if pronoun is None or len(plain[pronoun.end() :].split()) > MOST_AFTER:
+        return False
+    return len(naming(plain[: pronoun.start()])) <= 1  # at most the verb
 
 
 @lru_cache(maxsize=64)
