@@ -69,11 +69,11 @@ def measured(place: Place) -> list[Cell]:
             continue
         evidence = frozenset(question.answer_ids)
         first = place.recall(question.user, question.question)[:FIRST]
-        seen = frozenset[str]().union(*(found.messages for found in first))
+        seen = frozenset[str]().union(*(result.messages for result in first))
         shares.append(len(seen & evidence) / len(evidence))
-        answers = (n for n, found in enumerate(first, 1) if evidence.intersection(found.messages))
+        answers = (n for n, result in enumerate(first, 1) if evidence.intersection(result.messages))
         ranks.append(1 / next(answers, 10**9))
-        records.append(sum(found.is_record for found in first))
+        records.append(sum(result.is_record for result in first))
         repeated.append(_repeated(first))
     return [
         f"{fmean(shares):.3f}",
@@ -87,9 +87,9 @@ def _repeated(rows: Sequence[Found]) -> int:
     """Return how many results rest only on messages of better ones."""
     seen: set[str] = set()
     count = 0
-    for found in rows:
-        count += seen.issuperset(found.messages)
-        seen.update(found.messages)
+    for result in rows:
+        count += seen.issuperset(result.messages)
+        seen.update(result.messages)
     return count
 
 
