@@ -78,12 +78,14 @@ def reconciled(
 
 def _says_nothing_else(statement: Statement) -> bool:
     """Return whether the statement of an end gives no topic a value, begins no other state, allows
-    nothing ("I can eat nuts again"), names nothing that takes the place of the ended thing, and has
-    no other clause that states something.
+    nothing ("I can eat nuts again"), names nothing that takes the place of the ended thing, has no
+    other clause that states something, and tells of no deed on a day, as "I ran the marathon on
+    Sunday" does.
     """
     content = statement.content
+    is_deed = statement.type == "event" and any(end.kind == "done" for end in ends_of(content))
     return statement.topic is None and not (
-        begins_state(content) or transitions_of(content) or says_more(content)
+        is_deed or begins_state(content) or transitions_of(content) or says_more(content)
     )
 
 

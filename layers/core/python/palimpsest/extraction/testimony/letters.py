@@ -64,11 +64,25 @@ def letters(text: str, *, user: str | None) -> Iterator[Mark]:
     place = 0
     while headers := next(in_lines(_headers(), text, place), None):
         signed = next(in_lines(signature(), text, headers.end()), None)
+        signed = signed or _signed_by_name(text, headers)
         place = signed.end() if signed else len(text)
         yield headers.start(), place, "mail"
     yield from _signed(text, user=user)
     yield from _to_the_user(text, user=user)
     yield from _within_a_paragraph(text, user=user)
+
+
+_SENDER = re.compile(r"(?im)^[ \t]*\**(?:from|von|de)\**[ \t]?:[ \t]?\"?(?P<name>[^\W\d_][\w'’-]*)")
+
+
+def _signed_by_name(text: str, headers: re.Match[str]) -> re.Match[str] | None:
+    """Return the line below a mail that has only the sender's name; None if there is none."""
+    sender = _SENDER.search(headers[0])
+    if sender is None:
+        return None
+    name = rf"(?:[-–—~]+[ \t]?)?{re.escape(sender['name'])}(?: [^\W\d_]+)?[ \t]*[.,]?"
+    below = re.compile(rf"^[ \t]*{name}[ \t]*$", re.IGNORECASE | re.MULTILINE)
+    return below.search(text, headers.end())
 
 
 def signed_by(match: re.Match[str]) -> str | None:

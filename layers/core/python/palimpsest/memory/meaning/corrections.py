@@ -172,7 +172,7 @@ def _is_no_value(match: re.Match[str]) -> bool:
 
 
 def _is_short_value(text: str) -> bool:
-    is_short = bool(text) and len(words(text)) <= FEW_WORDS
+    is_short = bool(text) and len(words(after(_glue(), text))) <= FEW_WORDS
     return is_short and _is_value(text) and _is_whole_name(text)
 
 
@@ -391,7 +391,7 @@ def _contrasted(content: str, new: str, old: str) -> str | None:
     """Return the content with the new value in place of the old one, both with their prepositions
     or both without.
     """
-    new = _without_repeated(content, new, old)
+    new = _without_lead(content, new, old)
     bare_new, bare_old = after(_glue(), new).strip(_ENDS), after(_glue(), old).strip(_ENDS)
     if form_of(bare_new) != form_of(bare_old):
         return None
@@ -403,24 +403,13 @@ def _contrasted(content: str, new: str, old: str) -> str | None:
     return None
 
 
-def _without_repeated(content: str, new: str, old: str) -> str:
-    """Return the new value without the words that the content also has before or after the old one:
-    "the cello" in "I play the cello, not the piano.", and "13" in "13 June, not 3".
+def _without_lead(content: str, new: str, old: str) -> str:
+    """Return the new value without the words before the old one in the content, if a whole clause
+    states it: "the cello" in "I play the cello, not the piano.".
     """
     place = _place_of(content, old)
-    if place is None:
-        return new
-    lead, rest = content[: place[0]].casefold(), content[place[1] :]
-    if lead and new.casefold().startswith(lead):
-        new = new[len(lead) :]
-    repeated = (re.match(rf"(?i){re.escape(tail)}(?!\w)", rest) and tail for tail in _tails(new))
-    tail = next(filter(None, repeated), "")
-    return new.removesuffix(tail) if tail else new
-
-
-def _tails(text: str) -> Iterator[str]:
-    """Yield the ends of a text that begin between two words, the longest first."""
-    return (text[gap.start() :] for gap in re.finditer(r" (?=\w)", text))
+    lead = content[: place[0]].casefold() if place else ""
+    return new[len(lead) :] if lead and new.casefold().startswith(lead) else new
 
 
 def _put(content: str, place: tuple[int, int], new: str) -> str | None:
@@ -428,8 +417,17 @@ def _put(content: str, place: tuple[int, int], new: str) -> str | None:
     if in_a_label(content, place):
         return None
     start, end = place
-    result = content[:start] + new + content[end:]
+    result = content[:start] + new + content[end + _repeated(new, content[end:]) :]
     return None if folded(result) == folded(content) else result
+
+
+def _repeated(new: str, rest: str) -> int:
+    """Return with how many characters of the rest the new value ends, too: those of " June", for
+    "13 June" in place of the 3 in "on 3 June.".
+    """
+    tails = (new[gap.start() :] for gap in re.finditer(r"\W(?=.*\w)", new))
+    is_tail = (re.match(rf"(?i){re.escape(tail)}(?!\w)", rest) and len(tail) for tail in tails)
+    return next(filter(None, is_tail), 0)
 
 
 def _place_of(content: str, old: str) -> tuple[int, int] | None:

@@ -1,0 +1,100 @@
+"""Changes, ends and corrections in the words that come to mind first, in four languages."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.extraction.test_other_speakers import USER, believed
+
+
+MAIL = "From: Mike\nSubject: move\n\nHey, I moved to Denver last week.\n\nMike\n\n"
+
+
+def said(*texts: str) -> set[str]:
+    return believed(*((USER, text) for text in texts))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "known"),
+    [
+        ("I take 20 mg of citalopram.", "My doctor raised the citalopram to 40 mg.",
+         "My doctor raised the citalopram to 40 mg."),
+        ("Je prends 50 mg de sertraline.", "Mon médecin est passé à 100 mg de sertraline.",
+         "Mon médecin est passé à 100 mg de sertraline."),
+        ("I wake up at 6.", "I've been getting up at 7 lately.",
+         "I've been getting up at 7 lately."),
+        ("Ich stehe um 6 Uhr auf.", "Ich stehe jetzt um 7 auf.", "Ich stehe jetzt um 7 auf."),
+        ("I have two sons.", "I have three sons now, baby Theo arrived on Sunday!",
+         "I have three sons now, baby Theo arrived on Sunday!"),
+        ("My daughter goes to Elm Primary.", "My daughter started at Oakfield High.",
+         "My daughter started at Oakfield High."),
+        ("Mon numéro est le 06 12 34 56 78.", "J'ai changé de numéro : 06 98 76 54 32.",
+         "J'ai changé de numéro : 06 98 76 54 32."),
+        ("Meine Nummer ist 0171 555123.", "Ich habe eine neue Nummer: 0171 999888.",
+         "Ich habe eine neue Nummer: 0171 999888."),
+        ("Mi cumpleaños es el 5 de mayo.", "Perdón, el 15 de mayo.",
+         "Mi cumpleaños es el 15 de mayo."),
+        ("Mon anniversaire est le 5 mai.", "Pardon, le 15 mai.", "Mon anniversaire est le 15 mai."),
+        ("Wir haben 20 Gäste eingeladen.", "Stimmt nicht, es sind 25.",
+         "Wir haben 25 Gäste eingeladen."),
+        ("I live in Leeds.", "We moved to the coast.", "We moved to the coast."),
+        ("I live in Leeds.", "We moved into a small cottage in Devon.",
+         "We moved into a small cottage in Devon."),
+        ("Vivo en Madrid.", "Ya no vivo en Madrid, me mudé a Sevilla.",
+         "Ya no vivo en Madrid, me mudé a Sevilla."),
+    ],
+)  # fmt: skip
+def test_one_value_of_a_topic_is_current(before: str, after: str, known: str) -> None:
+    assert said(before) == {before}
+    assert said(before, after) == {known}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("Ich muss bis Freitag die Miete überweisen.", "Die Miete ist überwiesen."),
+        ("I have to pay the rent by Friday.", "The rent is paid."),
+        ("Je dois payer le loyer avant vendredi.", "Le loyer est payé."),
+        ("Tengo que pagar el alquiler antes del viernes.", "El alquiler ya está pagado."),
+        ("I'm studying law in Leiden.", "I dropped out of law school."),
+    ],
+)
+def test_what_is_over_is_not_known_any_more(before: str, after: str) -> None:
+    assert said(before) == {before}
+    assert said(before, after) == set()
+
+
+def test_a_deed_on_a_day_ends_the_preparation_and_is_known_itself() -> None:
+    assert said(
+        "I'm training for the Berlin marathon.", "I ran the Berlin marathon on Sunday!"
+    ) == {"I ran the Berlin marathon on Sunday!"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("I live in Leeds.", "I moved to the window seat."),
+        ("Ich arbeite bei Bosch.", "Meine Firma ist 10 Jahre alt geworden."),
+        ("I get up at 6 on weekdays.", "I get up at 9 on weekends."),
+        ("I take 20 mg of citalopram.", "My mum takes 40 mg of citalopram."),
+        ("I have to pay the rent by Friday.", "The gas bill is paid."),
+    ],
+)
+def test_what_is_about_something_else_changes_nothing(before: str, after: str) -> None:
+    assert before in said(before, after)
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        ("Quiz question: I have four legs and I sleep all day. What am I?", set()),
+        ('My sister Kate forwarded me this: "I got the job at Siemens!" So happy for her.', set()),
+        ('Mein Chef schreibt: "Ich bin im Urlaub." Was soll ich antworten?', set()),
+        (MAIL + "Can you write a nice reply? I live in Berlin now.", {"I live in Berlin now."}),
+        ("Just between you and me I hate my boss.", set()),
+        ("Between us I hate my boss.", set()),
+        ("Between us we have four kids.", {"Between us we have four kids."}),
+    ],
+)  # fmt: skip
+def test_whose_words_these_are(text: str, known: set[str]) -> None:
+    assert said(text) == known
