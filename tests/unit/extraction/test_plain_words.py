@@ -6,7 +6,6 @@ import pytest
 
 from tests.unit.extraction.test_other_speakers import USER, believed
 
-
 MAIL = "From: Mike\nSubject: move\n\nHey, I moved to Denver last week.\n\nMike\n\n"
 
 
