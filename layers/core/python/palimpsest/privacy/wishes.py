@@ -10,7 +10,6 @@ from functools import cache, lru_cache
 from palimpsest.privacy.clauses import names_words, wish_clauses, without
 from palimpsest.privacy.phrases import anywhere, phrases
 from palimpsest.text.analyser import function_words, words
-from palimpsest.text.salience import is_own
 from palimpsest.text.sought import Sought, Stems
 
 MOST_READ = 2_000
@@ -157,6 +156,8 @@ def kept_from(text: str, *, before: str | None) -> int | None:
     """
     if len(text) > 2 * MOST_READ or not wish_of(text).takes_back:
         return None
+    from palimpsest.text.salience import is_own  # not at import: few messages take words back
+
     start, wish, kept, is_about_words_before = 0, 0, None, before is not None
     for end in _SENTENCE_END.finditer(text):
         sentence = text[start : end.start()]

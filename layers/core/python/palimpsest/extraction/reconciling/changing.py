@@ -24,6 +24,7 @@ from palimpsest.memory.meaning.makes import Make
 from palimpsest.memory.meaning.occasions import are_of_other_occasions
 from palimpsest.memory.meaning.people import is_of_another
 from palimpsest.memory.meaning.reading import naming
+from palimpsest.memory.meaning.releases import release_of, with_release
 from palimpsest.memory.meaning.slots import RESIDENCE
 from palimpsest.memory.meaning.transitions import (
     Transition,
@@ -124,6 +125,9 @@ def _new_contents(statement: Statement) -> Sequence[Change]:
     ]
     who = statement.subject or USER
     ways += [partial(_with_new_thing, by=by, who=who) for by in transitions_of(text)]
+    release = release_of(text) if who == USER else None
+    if release is not None:
+        ways.append(partial(_with_value, change=partial(with_release, by=release)))
     move = move_of(text) if may_move(text) else None
     if move is not None:
         ways.append(partial(_with_value, change=partial(moved, by=move)))
