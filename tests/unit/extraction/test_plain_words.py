@@ -77,6 +77,22 @@ def test_what_is_over_is_not_known_any_more(before: str, after: str) -> None:
     assert said(before, after) == set()
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "known"),
+    [
+        ("We have a dog and two cats.", "Our dog died.", "We have two cats."),
+        ("Wir haben einen Hund und zwei Katzen.", "Unser Hund ist gestorben.",
+         "Wir haben zwei Katzen."),
+        ("J'ai un chien et deux chats.", "Mon chien est mort.", "J'ai deux chats."),
+        ("Tenemos un perro y dos gatos.", "Nuestro perro murió.", "Tenemos dos gatos."),
+    ],
+)  # fmt: skip
+def test_of_one_thing_and_several_others_the_others_stay(
+    before: str, after: str, known: str
+) -> None:
+    assert said(before, after) == {known}
+
+
 def test_a_deed_on_a_day_ends_the_preparation_and_is_known_itself() -> None:
     assert said(
         "I'm training for the Berlin marathon.", "I ran the Berlin marathon on Sunday!"
@@ -91,6 +107,7 @@ def test_a_deed_on_a_day_ends_the_preparation_and_is_known_itself() -> None:
         ("I get up at 6 on weekdays.", "I get up at 9 on weekends."),
         ("I take 20 mg of citalopram.", "My mum takes 40 mg of citalopram."),
         ("We're on Python 3.10.", "We upgraded to Postgres 16."),
+        ("Trabajo en Indra.", "Voy al trabajo en metro."),
         ("My phone is a Pixel 7.", "My mum upgraded to a Pixel 9."),
         ("I own a sailing boat.", "I don't have time for the boat this week."),
         ("I work part-time.", "My wife works full-time."),

@@ -57,6 +57,11 @@ def _determiner() -> re.Pattern[str]:
 
 
 @cache
+def _next_thing() -> re.Pattern[str]:
+    return compiled(r"(?:{determiners}|{number_words}|\d{1,2})\s|[ld]['’]")
+
+
+@cache
 def _determined() -> re.Pattern[str]:
     return compiled(r"(?<!\w)(?:(?:{determiners})\s|[ld]['’])[\w-]+$")
 
@@ -187,7 +192,7 @@ def _is_parallel(
     after, *later = separators
     between, rest = content[place[1] : after.start], content[after.end :]
     if determiners is not None:
-        next_begins = _I if determiners.start() == 0 else _determiner()
+        next_begins = _I if determiners.start() == 0 else _next_thing()
         is_short = between.count(" ") <= MOST_BLANKS
         return is_short and bool(next_begins.match(rest) and not _begins_clause().match(rest))
     word = _WORD.match(rest)
