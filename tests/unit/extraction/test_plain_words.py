@@ -93,6 +93,23 @@ def test_of_one_thing_and_several_others_the_others_stay(
     assert said(before, after) == {known}
 
 
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("My birthday is 4 May.", "My birthday's on May 4th.", "I was born on 4 May.",
+         "I have my birthday on the 4th of May."),
+        ("I'm 34.", "I'm 34 years old.", "My age is 34.", "I turned 34 this year."),
+        ("I have two kids.", "I've got two children.", "We have 2 kids."),
+        ("My number is 0171 555 11.", "You can reach me at 0171 555 11.",
+         "My phone number is 0171 555 11."),
+        ("J'habite à Lyon.", "Lyon est ma ville."),
+        ("Vivo en Bilbao.", "Bilbao es mi ciudad."),
+    ],
+)  # fmt: skip
+def test_one_fact_in_several_wordings_is_one_memory(texts: tuple[str, ...]) -> None:
+    assert len(said(*texts)) == 1
+
+
 def test_a_deed_on_a_day_ends_the_preparation_and_is_known_itself() -> None:
     assert said(
         "I'm training for the Berlin marathon.", "I ran the Berlin marathon on Sunday!"

@@ -22,6 +22,7 @@ from palimpsest.memory.meaning.fitting import (
     without_habits,
 )
 from palimpsest.memory.meaning.reading import PACKAGE, any_of, compiled, is_meant_by, naming, spoken
+from palimpsest.memory.meaning.slots import are_of_one_value
 from palimpsest.memory.meaning.transitions import transitions_of
 from palimpsest.memory.times import tense_of
 from palimpsest.text.analyser import words
@@ -228,7 +229,7 @@ def differ_in_value(sentence: str, other: str) -> bool:
 def differ(ours: Sequence[Value], theirs: Sequence[Value]) -> bool:
     """Return whether the statements have different values of the same kind."""
     return any(
-        value.shape == known.shape and folded(value.text) != folded(known.text)
+        value.shape == known.shape and not are_of_one_value(value.text, known.text)
         for value in ours
         for known in theirs
     )

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 # ruff: noqa: RUF001 - marks of many languages
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -47,6 +47,7 @@ _NEW = frozenset(
     {"new", "current", "neue", "neuer", "neues", "nouveau", "nouvelle", "nuevo", "nueva"}
 )
 RESIDENCE = "residence"
+BIRTHDAY = "birthday"
 OF_THE_USER = "the user"  # in a model's words
 _BEYOND = re.compile(r"[,;.!?].*$")
 
@@ -148,10 +149,12 @@ def _slot(phrase: _Phrase, match: re.Match[str], sentence: str) -> Slot | None:
     if not value:
         return None
     named = phrase.name
+    if named == BIRTHDAY:
+        value = _date_in_any_order(value)
     if named == RESIDENCE and is_make(text):
         return None
     if phrase.form != "slots":
-        given_thing = groups.get("thing") or phrase.thing
+        given_thing = _with_one_name(groups.get("thing") or phrase.thing)
         thing = (_canonical(word) for word in words(given_thing) if word not in _NEW)
         named = "_".join((named, *thing, *(value if phrase.form == "many" else ())))
     if named in OF_A_PLACE and (place := place_in(sentence)):
@@ -159,6 +162,36 @@ def _slot(phrase: _Phrase, match: re.Match[str], sentence: str) -> Slot | None:
     beyond = _BEYOND.search(sentence, match.end("value") if groups.get("value") else len(sentence))
     extra = set(naming(value_words)) - set(words(text)) | set(naming(beyond[0] if beyond else ""))
     return Slot(named, value, text, frozenset(extra))
+
+
+_ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th|er)")
+_UNITS = re.compile(r"[€$£%]")
+_BESIDE_A_DATE = frozenset({"of", "the", "de", "le", "el", "on"})
+
+
+def _date_in_any_order(value: Iterable[str]) -> tuple[str, ...]:
+    """Return the words of a date in one order and form: those of "May 4th" are "4" and "may"."""
+    named = (word for word in value if word not in _BESIDE_A_DATE)
+    return tuple(sorted(_ORDINAL.sub(r"\1", word) for word in named))
+
+
+def are_of_one_value(number_or_date: str, other: str) -> bool:
+    """Return whether two texts are the same number or date, such as "May 4th" and "4 May"."""
+    if _UNITS.findall(number_or_date) != _UNITS.findall(other):
+        return False
+    ours, theirs = (map(_canonical, words(text)) for text in (number_or_date, other))
+    return _date_in_any_order(ours) == _date_in_any_order(theirs)
+
+
+@cache
+def _same_things() -> tuple[tuple[re.Pattern[str], str], ...]:
+    return tuple((re.compile(pattern), name) for pattern, name in shared("same_things"))
+
+
+def _with_one_name(thing: str) -> str:
+    """Return the one name of a thing that has several: "number" for "mobile number"."""
+    names = (name for pattern, name in _same_things() if pattern.fullmatch(thing.casefold()))
+    return next(names, thing)
 
 
 def singular(word: str) -> str:
