@@ -20,7 +20,8 @@ from palimpsest.memory.meaning.reading import (
 )
 from palimpsest.memory.record import Record
 from palimpsest.text.sentences import is_question
-from palimpsest.text.word_files import entries
+from palimpsest.text.triggers import lowered, word_set
+from palimpsest.text.word_files import entries, filled_words
 
 LONGEST = 90  # characters of a sentence that lifts an instruction
 
@@ -43,10 +44,15 @@ def _forms() -> tuple[tuple[bool, re.Pattern[str]], ...]:
     )
 
 
+@cache
+def _lifting_words() -> frozenset[str]:
+    return frozenset(filled_words(PACKAGE, ["{lifting}"]))
+
+
 @lru_cache(maxsize=64)
 def liftings_of(sentence: str) -> tuple[Lifting, ...]:
     """Return what a sentence lifts. A question lifts nothing."""
-    if len(sentence) > LONGEST or any_of("lifting").search(sentence) is None:
+    if len(sentence) > LONGEST or _lifting_words().isdisjoint(word_set(lowered(sentence))):
         return ()
     if is_question(sentence):
         return ()

@@ -13,6 +13,7 @@ from itertools import filterfalse
 from palimpsest.memory.meaning.reading import NAME_OR_NUMBER, PACKAGE, candidates, naming
 from palimpsest.text.analyser import content_terms
 from palimpsest.text.pieces import is_of_beginning
+from palimpsest.text.triggers import lowered, word_set
 from palimpsest.text.word_files import word_files
 
 LONG = 13  # words; a longer sentence names its subject
@@ -78,6 +79,11 @@ def _dangling() -> _Pattern:
     return _any_of(_of_leaning("dangling"))
 
 
+@cache
+def _pronouns() -> frozenset[str]:
+    return frozenset(_of_leaning("pronouns"))
+
+
 def _of_leaning(name: str) -> Iterator[str]:
     for file in word_files(PACKAGE).values():
         yield from file.get("leaning", {}).get(name, ())
@@ -88,6 +94,8 @@ def is_of_the_moment(text: str) -> bool:
     """Return whether a short sentence means nothing later: it says only what the speaker feels or
     does at the moment ("I'm crying"), or names nothing for its pronoun ("I told him so").
     """
+    if text.count(" ") > LONG:
+        return False
     plain = _MARKER.sub("", text.replace("’", "'")).rstrip(" .!…")
     if plain.count(" ") + 1 >= LONG or NAME_OR_NUMBER.search(plain) is not None:
         return False
@@ -98,6 +106,8 @@ def _dangles(plain: str) -> bool:
     """Return whether the first pronoun of a sentence has no word before it that it may mean, and
     only few words after it.
     """
+    if _pronouns().isdisjoint(word_set(lowered(plain))):
+        return False
     pronoun = _dangling().search(plain)
     if pronoun is None or len(plain[pronoun.end() :].split()) > MOST_AFTER:
         return False
