@@ -266,6 +266,17 @@ def _is_a_version(match: re.Match[str], text: str) -> bool:
     )
 
 
+_YEARS = {"next": 1, "this": 0, "last": -1}
+_YEAR_AFTER = re.compile(
+    r",? (?:of |des |de |del )?(?:(?P<next>next year|(?:nächsten|kommenden) jahres|nächstes jahr"
+    r"|l['\u2019]an(?:née)? prochaine?|(?:el )?(?:año que viene|próximo año|año próximo))"
+    r"|(?P<this>this year|dieses jahr(?:es)?|cette année|(?:de )?este año)"
+    r"|(?P<last>last year|(?:letzten|vorigen) jahres|letztes jahr|l['\u2019]an(?:née)? derni(?:er|ère)"
+    r"|(?:el )?año pasado))(?!\w)"
+)
+"""A year after a date that is counted from the present one: "on 12 June next year"."""
+
+
 def _dated(match: re.Match[str], text: str, at: date, tense: Tense) -> Moment:
     groups = match.groupdict()
     name = groups.get("month")
@@ -275,6 +286,9 @@ def _dated(match: re.Match[str], text: str, at: date, tense: Tense) -> Moment:
         place for group, value in groups.items() if value and (place := match.start(group)) >= 0
     )
     tense = "planned" if _before("for").search(text[max(0, named - BEFORE) : named]) else tense
+    counted = _YEAR_AFTER.match(text, match.end()) if not year else None
+    if counted is not None and counted.lastgroup is not None:
+        year = at.year + _YEARS[counted.lastgroup]
     if year:
         first, last, unit = _spanned(year, month, day)
     else:

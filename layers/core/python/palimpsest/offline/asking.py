@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
+from palimpsest.memory.meaning.frames import changes_a_value
+from palimpsest.memory.meaning.people import may_be_about_a_person
 from palimpsest.memory.meaning.reading import after
 from palimpsest.offline.implied import implies_the_user
 from palimpsest.offline.people import people_named
@@ -90,9 +92,14 @@ def without_asking(sentence: str) -> str:
     rest = sentence[places[stated[0]][0] : places[stated[-1]][1]].rstrip(" ,;:-–—(")
     if len(stated) == 1:
         rest = _without_reason(rest)
-    if is_question(sentence) and not (is_own(rest) or implies_the_user(rest)):
+    if is_question(sentence) and not (is_own(rest) or implies_the_user(rest) or _changes(rest)):
         return sentence
     return rest if rest.count(" ") + 1 >= FEWEST_WORDS else sentence
+
+
+def _changes(rest: str) -> bool:
+    """Return whether a statement changes a known value, or may tell of somebody who is known."""
+    return changes_a_value(rest) or may_be_about_a_person(rest)
 
 
 def _stated(sentence: str, places: Sequence[tuple[int, int]]) -> range:

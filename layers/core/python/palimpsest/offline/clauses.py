@@ -394,6 +394,13 @@ def objects(statement: str, *, start: int) -> list[str]:
     return [statement[:start] + item for item in items]
 
 
+def without_dangler(sentence: str) -> str:
+    """Return a sentence without a conjunction at its end, after which words were taken out: "I bank
+    with Monzo and".
+    """
+    return _pattern("dangles").sub("", sentence) or sentence
+
+
 def ended(statement: str) -> str:
     """Return the statement, which was cut out of a sentence, with a full stop at its end."""
     text = statement.rstrip(" ,;:，；、")

@@ -52,6 +52,7 @@ from palimpsest.offline.clauses import (
     to_the_point,
     with_greeting,
     with_subject,
+    without_dangler,
     without_greeting,
     without_introduction,
 )
@@ -160,7 +161,8 @@ class _MessageReader:
 
     def findings(self) -> Iterator[Finding]:
         text = text_of(self.message.chat)
-        for sentence in with_greeting(list(sentences_at_the_ends(text, most=MOST_READ))):
+        for whole in with_greeting(list(sentences_at_the_ends(text, most=MOST_READ))):
+            sentence = without_dangler(whole)
             stating = _stating(sentence)
             role = as_oneself(sentence)
             if role is not None:
@@ -239,7 +241,7 @@ def _stating(sentence: str) -> str:
     on give me long, detailed answers please".
     """
     rest = without_asking(sentence)
-    if rest == sentence or changes_a_value(sentence):
+    if rest == sentence or (changes_a_value(sentence) and not changes_a_value(rest)):
         return sentence
     kind, _ = kind_of(rest)
     is_cut = kind is not None and kind.type == "instruction" and sentence.startswith(rest)

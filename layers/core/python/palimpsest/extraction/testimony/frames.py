@@ -214,7 +214,11 @@ def _fiction(text: str) -> Iterator[Mark]:
 
 @cache
 def _narrator() -> re.Pattern[str]:
-    return re.compile(rf"[^\n.!?:]{{3,60}}(?<!\w)(?:{phrases('told_by_i')})[ .!]*", re.IGNORECASE)
+    somebody = r"(?:an?|eine?[nrm]?|une?|una?) [^\n.!?:]{3,40}"
+    teller = rf"(?: (?:for|of|by|from|as|für|von|pour|para|de) {somebody})?"
+    return re.compile(
+        rf"[^\n.!?:]{{3,60}}(?<!\w)(?:{phrases('told_by_i')}){teller}[ .!]*", re.IGNORECASE
+    )
 
 
 def _orders_a_narrator(order: str) -> bool:

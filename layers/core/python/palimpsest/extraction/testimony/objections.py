@@ -56,6 +56,14 @@ def not_testimony(finding: Finding, heard: Heard) -> str | None:
     return None
 
 
+_WHEN = re.compile(
+    r"(?: (?:yesterday|today|earlier|last night|this morning|gestern|heute|vorhin|hier|ce matin"
+    r"|ayer|hoy))?(?: \(\d{4}[^)]*\))?$",
+    re.IGNORECASE,
+)
+"""When somebody said something, and the date that is added to it."""
+
+
 def announces_only(content: str) -> bool:
     """Return whether a content only announces words, as "My teacher wrote" and "Shorten this:" do,
     or only says that a text arrived: "Mail I got.".
@@ -63,7 +71,7 @@ def announces_only(content: str) -> bool:
     plain = content.strip()
     if plain.endswith(":") and not is_own(plain):
         return True
-    return whole("stubs").fullmatch(plain.rstrip(".…!: ")) is not None
+    return whole("stubs").fullmatch(_WHEN.sub("", plain.rstrip(".…!:, "))) is not None
 
 
 def _names(finding: Finding) -> Sequence[str]:

@@ -507,7 +507,8 @@ def clauses(sentence: str) -> list[str]:
 
 @cache
 def _grounds() -> re.Pattern[str]:
-    own = r"(?=(?:{clause_subjects}|my|our|mein\w*|mon|ma|mi|vivo|trabajo|tengo)(?!\w)|j['’])"
+    spanish = "vivo|vivimos|trabajo|tengo|tenemos|soy|somos|estoy|estamos"
+    own = rf"(?=(?:{{clause_subjects}}|my|our|mein\w*|mon|ma|mi|{spanish})(?!\w)|j['’])"
     return compiled(
         rf"^\W*(?:{{ground_words}}) {own}[^,]{{2,}}, (?=\w)"
         rf"|^\W*because of [\w' ]{{2,30}}?,? {own}"
