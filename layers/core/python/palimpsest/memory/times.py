@@ -271,7 +271,8 @@ _YEAR_AFTER = re.compile(
     r",? (?:of |des |de |del )?(?:(?P<next>next year|(?:nächsten|kommenden) jahres|nächstes jahr"
     r"|l['\u2019]an(?:née)? prochaine?|(?:el )?(?:año que viene|próximo año|año próximo))"
     r"|(?P<this>this year|dieses jahr(?:es)?|cette année|(?:de )?este año)"
-    r"|(?P<last>last year|(?:letzten|vorigen) jahres|letztes jahr|l['\u2019]an(?:née)? derni(?:er|ère)"
+    r"|(?P<last>last year|(?:letzten|vorigen) jahres|letztes jahr"
+    r"|l['\u2019]an(?:née)? derni(?:er|ère)"
     r"|(?:el )?año pasado))(?!\w)"
 )
 """A year after a date that is counted from the present one: "on 12 June next year"."""
