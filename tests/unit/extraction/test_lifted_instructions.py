@@ -6,11 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.extraction.test_other_speakers import USER, believed
-
-
-def said(*texts: str) -> set[str]:
-    return believed(*((USER, text) for text in texts))
+from tests.unit.extraction.test_other_speakers import said
 
 
 @pytest.mark.parametrize(
@@ -76,15 +72,3 @@ def test_other_words_lift_nothing(rule: str, other: str) -> None:
 )
 def test_orders_that_hold_for_every_answer_are_known(rule: str) -> None:
     assert said(rule) == {rule}
-
-
-def test_the_days_of_every_week_are_one_topic() -> None:
-    assert said("My gym days are Monday and Thursday.", "My gym days are Tuesday and Friday.") == {
-        "My gym days are Tuesday and Friday."
-    }
-
-
-def test_a_contrast_repeats_no_word_of_the_corrected_statement() -> None:
-    assert said("My sister's birthday is 3 June.", "Sorry, 13 June, not 3.") == {
-        "My sister's birthday is 13 June."
-    }

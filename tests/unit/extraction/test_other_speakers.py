@@ -50,6 +50,11 @@ def believed(*said: Said) -> set[str]:
     return current(service)
 
 
+def said(*texts: str) -> set[str]:
+    """What is believed after these words of the user, in one append."""
+    return believed(*((USER, text) for text in texts))
+
+
 @pytest.mark.parametrize(("before", "now"), SAID_BY_TOM)
 def test_what_somebody_else_says_ends_and_corrects_nothing_of_the_user(
     before: str, now: str

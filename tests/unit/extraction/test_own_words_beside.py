@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.extraction.test_other_speakers import USER, believed
-
-
-def said(*texts: str) -> set[str]:
-    return believed(*((USER, text) for text in texts))
+from tests.unit.extraction.test_other_speakers import believed, said
 
 
 @pytest.mark.parametrize(

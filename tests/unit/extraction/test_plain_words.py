@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.extraction.test_other_speakers import USER, believed
+from tests.unit.extraction.test_other_speakers import said
 
 MAIL = "From: Mike\nSubject: move\n\nHey, I moved to Denver last week.\n\nMike\n\n"
-
-
-def said(*texts: str) -> set[str]:
-    return believed(*((USER, text) for text in texts))
 
 
 @pytest.mark.parametrize(
@@ -160,3 +156,15 @@ def test_what_is_about_something_else_changes_nothing(before: str, after: str) -
 )  # fmt: skip
 def test_whose_words_these_are(text: str, known: set[str]) -> None:
     assert said(text) == known
+
+
+def test_the_days_of_every_week_are_one_topic() -> None:
+    assert said("My gym days are Monday and Thursday.", "My gym days are Tuesday and Friday.") == {
+        "My gym days are Tuesday and Friday."
+    }
+
+
+def test_a_contrast_repeats_no_word_of_the_corrected_statement() -> None:
+    assert said("My sister's birthday is 3 June.", "Sorry, 13 June, not 3.") == {
+        "My sister's birthday is 13 June."
+    }

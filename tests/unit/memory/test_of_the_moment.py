@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from palimpsest.memory.meaning.standing import is_of_the_moment
 
-from tests.unit.extraction.test_other_speakers import USER, believed
+from tests.unit.extraction.test_other_speakers import said
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ from tests.unit.extraction.test_other_speakers import USER, believed
 )
 def test_what_only_the_moment_knows_is_no_memory(text: str) -> None:
     assert is_of_the_moment(text)
-    assert believed((USER, text)) == set()
+    assert said(text) == set()
 
 
 @pytest.mark.parametrize(
@@ -53,8 +53,8 @@ def test_what_only_the_moment_knows_is_no_memory(text: str) -> None:
 )
 def test_what_holds_for_longer_is_known(text: str) -> None:
     assert not is_of_the_moment(text)
-    assert believed((USER, text)) == {text}
+    assert said(text) == {text}
 
 
 def test_of_two_clauses_only_the_one_that_stands_alone_is_known() -> None:
-    assert believed((USER, "I have a dog and I love him.")) == {"I have a dog."}
+    assert said("I have a dog and I love him.") == {"I have a dog."}
