@@ -21,6 +21,7 @@ from benchmarks.report import Cell, Table, for_terminal
 from benchmarks.retrieval.labelled.dataset import OUR_SETS, Dataset, load
 from benchmarks.retrieval.place import TENANT, Found, Place, filled
 from benchmarks.retrieval.ranking.asked import built_in_models
+from benchmarks.retrieval.scores import recall_of, reciprocal_rank
 
 AT_ONCE = 20  # messages of one append
 FIRST = 10
@@ -67,12 +68,9 @@ def measured(place: Place) -> list[Cell]:
     for question in place.dataset.questions:
         if not question.evidence:
             continue
-        evidence = frozenset(question.answer_ids)
         first = place.recall(question.user, question.question)[:FIRST]
-        seen = frozenset[str]().union(*(result.messages for result in first))
-        shares.append(len(seen & evidence) / len(evidence))
-        answers = (n for n, result in enumerate(first, 1) if evidence.intersection(result.messages))
-        ranks.append(1 / next(answers, 10**9))
+        shares.append(recall_of(question, first))
+        ranks.append(reciprocal_rank(question, first))
         records.append(sum(result.is_record for result in first))
         repeated.append(_repeated(first))
     return [

@@ -57,15 +57,15 @@ def scored(dataset: Dataset, ask: Ask) -> Scores:
     return Scores(
         recall={
             k: _mean(
-                [_recall(question, results_by_question[question.id][:k]) for question in answerable]
+                [
+                    recall_of(question, results_by_question[question.id][:k])
+                    for question in answerable
+                ]
             )
             for k in KS
         },
         mrr=_mean(
-            [
-                _reciprocal_rank(question, results_by_question[question.id])
-                for question in answerable
-            ]
+            [reciprocal_rank(question, results_by_question[question.id]) for question in answerable]
         ),
         new_first=_mean(
             [
@@ -110,7 +110,7 @@ def by_language(dataset: Dataset, ask: Ask) -> Mapping[str, InLanguage]:
     for question in dataset.questions:
         if question.evidence:
             results = ask(question.user, question.question)
-            scores = _recall(question, results[:10]), _reciprocal_rank(question, results)
+            scores = recall_of(question, results[:10]), reciprocal_rank(question, results)
             for name in (question.language, *([ANOTHER] if question.cross_lingual else ())):
                 judged[name].append(scores)
     return {
@@ -162,7 +162,7 @@ def _mean(values: Sequence[float]) -> float:
     return fmean(values) if values else 0.0
 
 
-def _recall(question: Question, results: Sequence[Found]) -> float:
+def recall_of(question: Question, results: Sequence[Found]) -> float:
     """Return the share of the evidence that was found. It is a half if one of two messages was
     found.
     """
@@ -170,7 +170,7 @@ def _recall(question: Question, results: Sequence[Found]) -> float:
     return len(messages.intersection(question.answer_ids)) / len(question.answer_ids)
 
 
-def _reciprocal_rank(question: Question, results: Sequence[Found]) -> float:
+def reciprocal_rank(question: Question, results: Sequence[Found]) -> float:
     places = (
         place
         for place, result in enumerate(results, 1)

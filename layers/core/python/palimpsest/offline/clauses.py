@@ -404,7 +404,7 @@ def without_dangler(sentence: str) -> str:
 def ended(statement: str) -> str:
     """Return the statement, which was cut out of a sentence, with a full stop at its end."""
     text = statement.rstrip(" ,;:，；、")
-    text = _pattern("dangles").sub("", text) or text
+    text = without_dangler(text)
     if is_terminated(text):
         return text
     return text + ("。" if text[-1:] >= "\u3000" else ".")

@@ -406,7 +406,7 @@ def _statement(text: str, day: date, *, quote: str) -> Stated | None:
     kind, matched = _kind_of(without_grounds(text))
     is_asked = is_question(text) and not (kind and kind.type == "task")
     is_part = (kind is None or kind.name in MAY_LEAN) and leans(text)
-    is_part |= kind is None and is_of_the_moment(text)
+    is_part = is_part or (kind is None and is_of_the_moment(text))
     is_part |= kind is not None and kind.type == "instruction" and refers(text)
     if is_in_jest(text) or is_asked or is_part:
         return None

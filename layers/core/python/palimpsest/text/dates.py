@@ -123,15 +123,21 @@ def _matches(
 
 
 _OF_EVERY_WEEK = re.compile(
-    r"\b(?:days|\w*tage|jours|días)\b(?: \w+){0,3}? (?:are|were|to|sind|auf|sont|son)\b[^.;!?]*\Z"
+    r"\b(?:days|\w*tage|jours|días)\b(?: \w+){0,3}? (?:are|were|to|sind|auf|sont|son)\b"
+    r"(?P<days>[^.;!?]*)"
 )
-"""Words before weekdays on which something takes place each week: "my gym days are Monday and"."""
+"""A clause with the weekdays on which something takes place each week: "my gym days are Monday and
+Thursday".
+"""
 
 
 def _weekdays(text: str, at: date, likely: frozenset[Sought]) -> Iterator[Found]:
     words = date_words()
-    for sign, match in _matches(words.on_weekdays, text, likely):
-        if _OF_EVERY_WEEK.search(text, 0, match.start()):
+    matches = list(_matches(words.on_weekdays, text, likely))
+    clauses = _OF_EVERY_WEEK.finditer(text) if matches else ()
+    of_every_week = [clause.span("days") for clause in clauses]
+    for sign, match in matches:
+        if any(start <= match.start() <= end for start, end in of_every_week):
             continue
         days = (words.weekdays[match["day"]] - at.weekday()) * sign % 7 or 7
         yield match, "day", sign * days

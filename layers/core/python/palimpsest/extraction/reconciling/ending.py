@@ -107,7 +107,7 @@ def _lifts(statement: Statement, record: Record) -> bool:
         return False
     content = unlabelled(statement.content, statement.subject)
     is_rule = statement.type == "instruction"
-    return is_lifted(record, content) or (is_rule and is_opposite(content, record.content))
+    return is_lifted(record.content, content) or (is_rule and is_opposite(content, record.content))
 
 
 def is_own_search(record: Record, thing: Sequence[str]) -> bool:

@@ -114,10 +114,9 @@ def play_ends(text: str, start: int = 0) -> int:
     return match.end() if goes_on else end
 
 
-def stops_play(text: str) -> bool:
-    """Return whether a message ends a role-play that began before it."""
-    is_order = whole("stops_alone").fullmatch(text.strip(" \n.!*()[]")) is not None
-    return is_order or anywhere("play_ends").search(text) is not None
+def only_stops(text: str) -> bool:
+    """Return whether a message is only an order to stop, which ends a role-play before it."""
+    return whole("stops_alone").fullmatch(text.strip(" \n.!*()[]")) is not None
 
 
 _ACTION = Sought(r"[ \t]*\*(?=\w)[^*\n]{3,120}\*[ ]")

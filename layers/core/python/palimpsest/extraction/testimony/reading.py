@@ -17,9 +17,9 @@ from palimpsest.extraction.testimony.awaited import (
 )
 from palimpsest.extraction.testimony.extents import text_end
 from palimpsest.extraction.testimony.frames import (
+    only_stops,
     play_begins,
     play_ends,
-    stops_play,
     takes_back_a_joke,
 )
 from palimpsest.extraction.testimony.questions import apart
@@ -195,7 +195,7 @@ class Reader:
             if is_mostly(text[: ending.start() if ending else start], text):
                 self.material.add(message.seq)
             # `play_ends` returns the end of the text also if the play ends with the last sentence.
-            self.plays = start == len(text) and not (ending or stops_play(text))
+            self.plays = start == len(text) and not (ending or only_stops(text))
         rest = text[start:]
         parts = spans(rest, user=self.user)
         begins = play_begins(rest)

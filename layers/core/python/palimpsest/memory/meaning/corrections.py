@@ -168,9 +168,7 @@ def _with_signals(text: str) -> Correction | None:
 def _is_no_value(match: re.Match[str]) -> bool:
     """Return whether a match has an English "no" before words that name no old value."""
     old = match.groupdict().get("old")
-    if old is None or " sino " in match[0]:
-        return False
-    return form_of(old) == "words" and denies_in_english(match)
+    return old is not None and form_of(old) == "words" and denies_in_english(match)
 
 
 def _is_short_value(text: str) -> bool:

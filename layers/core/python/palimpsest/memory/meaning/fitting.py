@@ -65,11 +65,12 @@ def without_habits(text: str) -> str:
 
 def denies_in_english(match: re.Match[str]) -> bool:
     """Return whether the word before the group `old` of a match is the English "no", which denies
-    no old value: "they wrote back, no coat". The Spanish "no" does: "té, no café".
+    no old value: "they wrote back, no coat". The Spanish "no" does: "té, no café", "no a las
+    almendras sino a las nueces".
     """
     denial = match.string[: match.start("old")].casefold().split()[-1:]
     others = [word for word in words(match.string) if word != "no"]  # a word of both languages
-    return denial == ["no"] and is_english(others)
+    return denial == ["no"] and "sino" not in others and is_english(others)
 
 
 def count_the_same(new: str, new_in: str, old: str, old_in: str) -> bool:

@@ -216,8 +216,11 @@ def _rewrites() -> Sequence[tuple[re.Pattern[str], str, str]]:
 
 
 @cache
-def _restatements() -> Sequence[tuple[re.Pattern[str], str, str]]:
-    return [(compiled(pattern), text, has) for pattern, text, has in entries(PACKAGE, "restated")]
+def _replacements(field: str) -> Sequence[tuple[re.Pattern[str], str, str]]:
+    """Return the entries of a field: a pattern, its text, and letters in lower case that every
+    match has.
+    """
+    return [(compiled(pattern), text, has) for pattern, text, has in entries(PACKAGE, field)]
 
 
 def restated(sentence: str) -> str:
@@ -225,7 +228,7 @@ def restated(sentence: str) -> str:
     Monzo" becomes "my bank is Monzo".
     """
     lower = sentence.lower()
-    for pattern, by, has in _restatements():
+    for pattern, by, has in _replacements("restated"):
         if has in lower and (match := pattern.match(sentence)):
             return match.expand(by)
     return sentence
@@ -289,15 +292,10 @@ def spoken(text: str) -> str:
     return (_TAIL.sub("", sentence) if has_tail else sentence).strip(_ENDS)
 
 
-@cache
-def _joint_subjects() -> Sequence[tuple[re.Pattern[str], str, str]]:
-    return [(compiled(pattern), text, has) for pattern, text, has in entries(PACKAGE, "jointly")]
-
-
 def of_several_people(sentence: str) -> str:
     """Return the sentence with "we" in place of people such as "my wife and I"."""
     lower = sentence.lower()
-    for pattern, by, has in _joint_subjects():
+    for pattern, by, has in _replacements("jointly"):
         if has in lower:
             sentence = pattern.sub(by, sentence)
     return sentence

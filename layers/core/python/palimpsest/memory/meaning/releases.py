@@ -9,10 +9,9 @@ from dataclasses import dataclass
 
 from palimpsest.memory.meaning.reading import any_of
 
+_RELEASE = r"(?:version )?v?(?P<release>\d+(?:\.\d+)*)(?![\w%])"
 _TO_A_RELEASE = re.compile(
-    r"(?<!\w)(?:to|auf|vers|à|a) (?P<name>[^\W\d_][\w+#-]*) (?:version )?"
-    r"v?(?P<release>\d+(?:\.\d+)*)(?![\w%])",
-    re.IGNORECASE,
+    rf"(?<!\w)(?:to|auf|vers|à|a) (?P<name>[^\W\d_][\w+#-]*) {_RELEASE}", re.IGNORECASE
 )
 
 
@@ -34,10 +33,7 @@ def release_of(sentence: str) -> Release | None:
 
 def with_release(content: str, by: Release) -> str | None:
     """Return the content with the new release; None if it has no other release of this name."""
-    known = re.compile(
-        rf"(?<!\w){re.escape(by.name)} (?:version )?v?(?P<release>\d+(?:\.\d+)*)(?![\w%])",
-        re.IGNORECASE,
-    ).search(content)
+    known = re.search(rf"(?i)(?<!\w){re.escape(by.name)} {_RELEASE}", content)
     if known is None or known["release"] == by.release:
         return None
     return content[: known.start("release")] + by.release + content[known.end("release") :]

@@ -18,7 +18,6 @@ from palimpsest.memory.meaning.reading import (
     naming,
     spoken,
 )
-from palimpsest.memory.record import Record
 from palimpsest.text.sentences import is_question
 from palimpsest.text.triggers import lowered, word_set
 from palimpsest.text.word_files import entries, filled_words
@@ -28,7 +27,7 @@ LONGEST = 90  # characters of a sentence that lifts an instruction
 
 @dataclass(frozen=True, slots=True)
 class Lifting:
-    """What a sentence lifts, as the words that name it. With `allows`, it allows what was
+    """The thing that a sentence lifts, as the words that name it. With `allows`, it allows what was
     forbidden, else it stops what was wanted.
     """
 
@@ -73,13 +72,12 @@ def _of_the_rule(text: str) -> tuple[str, ...]:
     return tuple(word for word in naming(text) if any_of("rule_verbs").fullmatch(word) is None)
 
 
-def is_lifted(record: Record, sentence: str) -> bool:
-    """Return whether a sentence lifts a record, which must be an instruction."""
-    liftings = liftings_of(sentence) if record.type == "instruction" else ()
+def is_lifted(rule: str, sentence: str) -> bool:
+    """Return whether a sentence lifts an instruction."""
+    liftings = liftings_of(sentence)
     if not liftings:
         return False
-    named = naming(record.content)
-    forbids = _forbids(record.content)
+    named, forbids = naming(rule), _forbids(rule)
     return any(
         lifting.allows == forbids and _names_all(lifting.words, named) for lifting in liftings
     )

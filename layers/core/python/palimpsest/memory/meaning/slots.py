@@ -189,7 +189,7 @@ def _same_things() -> tuple[tuple[re.Pattern[str], str], ...]:
 
 
 def _with_one_name(thing: str) -> str:
-    """Return the one name of a thing that has several: "number" for "mobile number"."""
+    """Return the one name of a thing that has several: "phone number" for "mobile number"."""
     names = (name for pattern, name in _same_things() if pattern.fullmatch(thing.casefold()))
     return next(names, thing)
 
