@@ -21,6 +21,10 @@ PACKAGE: Final = "palimpsest.memory"
 Tense = Literal["past", "planned", "none"]
 MOST_READ = 2_000  # characters
 BEFORE = 24  # characters before a date that may say how it is meant
+LATELY = timedelta(days=31)
+"""A day that is named beside an arrangement ("I signed up for the race in October") is that of the
+arrangement itself if it was so lately. Else it is the day of what was arranged.
+"""
 _DIGIT = re.compile(r"\d")
 _A_DATE = re.compile(r",? (?:den |le |the )?(?:\d{1,2}\b|[^\W\d_]{3,9} \d{1,2}\b)")
 _A_GAP = re.compile(r"\.?,? ?(?:the |den |dem |le |el )?")
@@ -97,8 +101,9 @@ def moment_of(text: str, *, at: date) -> Moment | None:
     moment = next(_moments(lower, at, tense), None)
     if moment is None or _before("terms").search(lower[: moment.start]):
         return None
-    of_clause = tense_of(clause_at(begins, moment.start))
-    if of_clause in ("none", tense):
+    clause = clause_at(begins, moment.start)
+    of_clause = tense_of(clause)
+    if of_clause == tense or (of_clause == "none" and not _words("present").search(clause)):
         return moment
     again = _moments(lower, at, of_clause)
     return next((other for other in again if other.start == moment.start), moment)
@@ -115,7 +120,7 @@ def clause_at(text: str, place: int) -> str:
 
 @cache
 def _clause_end() -> re.Pattern[str]:
-    return re.compile(rf"[,;.!?]\s+|\s+(?:{'|'.join(entries(PACKAGE, 'clauses'))})\s+")
+    return re.compile(rf"(?:[,;:!?]|(?<!\d)\.)\s+|\s+(?:{'|'.join(entries(PACKAGE, 'clauses'))})\s+")
 
 
 def lasts_until(text: str, *, at: date) -> date | None:
@@ -295,6 +300,8 @@ def _dated(match: re.Match[str], text: str, at: date, tense: Tense) -> Moment:
     else:
         year = _year_of(_weekday_before(text, named), month, day, at) or 0
         first, last, unit = _spanned(year, month, day) if year else _nearest(month, day, at, tense)
+        if tense == "past" and at - last > LATELY and _words("arranging").search(text):
+            first, last, unit = _nearest(month, day, at, "planned")
     return Moment(named, match.end(), first, last, unit)
 
 

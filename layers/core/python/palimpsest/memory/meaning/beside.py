@@ -71,7 +71,8 @@ def _is_part_of_a_name(place: int, tokens: list[str], named: set[str]) -> bool:
     if place + 1 >= len(tokens) or place <= 1 or tokens[place][0].isupper():
         return False
     head = tokens[place + 1]
-    is_noun = head.islower() and folded(head) in named and not _NO_NOUN.fullmatch(head)
+    is_word = head.isalpha() and head.islower()
+    is_noun = is_word and folded(head) in named and not _NO_NOUN.fullmatch(head)
     return is_noun and folded(head) not in _no_other_thing()
 
 

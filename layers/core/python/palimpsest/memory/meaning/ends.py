@@ -33,6 +33,7 @@ from palimpsest.memory.meaning.reading import (
 from palimpsest.memory.meaning.slots import slot_of
 from palimpsest.memory.record import Record
 from palimpsest.memory.times import tense_of
+from palimpsest.text.folding import folded
 from palimpsest.text.pieces import pieces_of
 from palimpsest.text.sentences import is_question
 from palimpsest.text.triggers import lowered
@@ -329,15 +330,16 @@ def _ends_of(clause: str, before: str, numbers: Sequence[int]) -> list[End]:
 
 @cache
 def _tail() -> re.Pattern[str]:
-    return compiled(r"(?<=\w) (?:{tails})\b(?P<rest>.*)$")
+    return compiled(r"(?<=\w) (?:(?P<clause>{clause_tails})|{tails})\b(?P<rest>.*)$")
 
 
 def _without_tail(named: str) -> str:
     """Return the name of the ended thing without words on when or why it ended, unless they name
-    somebody.
+    somebody. A further clause may name anybody.
     """
     tail = _tail().search(named)
-    if tail is None or any(word[:1].isupper() for word in tail["rest"].split()):
+    names_somebody = tail is not None and any(word[:1].isupper() for word in tail["rest"].split())
+    if tail is None or (names_somebody and not tail["clause"]):
         return named
     return named[: tail.start()]
 
@@ -400,8 +402,19 @@ def _names_all(ended: Sequence[str], named: Sequence[str], content: str, *, topi
     the record: "I dropped the Italian course" and "I'm learning Italian". A word of the class of
     the record's topic names its value: "car", for "I have a Toyota".
     """
-    missing = [word for word in ended if not (_is_named(word, named) or topic in classes(word))]
+    missing = [
+        word
+        for word in ended
+        if not (_is_named(word, named) or topic in classes(word) or _shortens(word, content))
+    ]
     return len(missing) < len(ended) and all(goes_with(word, content) for word in missing)
+
+
+def _shortens(word: str, content: str) -> bool:
+    """Return whether a content has a name of several parts that begins with this word: "Mongo", for
+    "MongoDB".
+    """
+    return any(folded(match[1]) == word for match in _OF_PARTS.finditer(content))
 
 
 def names_share(ends: Sequence[End], named: Sequence[str], content: str) -> float:
@@ -427,14 +440,22 @@ def _is_named(word: str, named: Sequence[str]) -> bool:
 
 def _share_of_record(end: End, record: Record, named: Sequence[str]) -> float:
     """Return the share of a record's words that the end names. For a `plain` end, all words of the
-    record count. For other ends, the share is 1 if the record is short, else the largest share in
-    any of its clauses.
+    record count. For other ends, the share is 1 if the record is short or the end names the value
+    of its topic, else the largest share in any of its clauses.
     """
     if end.kind == "plain":
         return _share(named, end)
-    if len(named) <= FEW:
+    if len(named) <= FEW or _is_a_value(end, record):
         return 1.0
     return max(_share(naming(part), end) for part in clauses(record.content))
+
+
+def _is_a_value(end: End, record: Record) -> bool:
+    """Return whether the ended thing is the value of the record's topic: "Tesco", for "I work at
+    Tesco head office as an analyst".
+    """
+    slot = slot_of(record.content)
+    return slot is not None and all(is_meant_by(word, slot.value) for word in end.words)
 
 
 def _share(named: Sequence[str], end: End) -> float:
@@ -443,6 +464,7 @@ def _share(named: Sequence[str], end: End) -> float:
 
 
 _WORD = re.compile(r"\w+")
+_OF_PARTS = re.compile(r"\b([A-ZÀ-Þ][a-zß-ÿ]+)(?=[A-Z][A-Za-z]*\b)")
 
 
 def _is_of_kind(end: End, topic: str, record: Record) -> bool:

@@ -29,7 +29,8 @@ _PUNCTUATION = re.compile(
 _DATES = re.compile(r" \([^()]{0,20}\d{4}-\d\d[^()]{0,20}\)")
 _REWRITTEN = re.compile(
     r"['’‘]|\b(?:user|any more|Im|cannot|hab|nen|ne"
-    r"|(?:do|does|did|is|are|was|were|have|has|had|would|could|should)nt)\b",
+    r"|(?:do|does|did|is|are|was|were|have|has|had|would|could|should)nt"
+    r"|ich \w+[^\We]|\w+[^\We] ich)\b",
     re.IGNORECASE,
 )
 _EVERYWHERE = frozenset({"i", "ich", "je", "j", "my", "that", "let", "should", "it", "c"})
@@ -318,6 +319,8 @@ def _may_be_rewritten(lower: str) -> bool:
         or "cannot" in lower
         or "nt " in lower
         or "hab " in lower
+        or "ich " in lower
+        or " ich" in lower
         or " ne " in lower
         or " nen " in lower
     )
