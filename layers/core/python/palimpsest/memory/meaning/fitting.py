@@ -22,6 +22,7 @@ from palimpsest.text.language import is_english
 from palimpsest.text.word_files import filled_words
 
 LEAST_SHARED = 0.5  # of the words that name something in the clause of the old value
+LEAST_MOVED = 0.3  # of them, if the new statement says that the thing was moved
 LEAST_NAMED = 0.1  # of them, if the old value itself is named
 MOST_WORDS = 16  # of a statement that a correction without the old value can mean
 _CLAUSE = re.compile(r"[,;.!?:)]\s|\s[(\u2013\u2014-]|[()]")
@@ -37,11 +38,17 @@ def is_short(content: str) -> bool:
 
 
 def is_about(
-    named: Sequence[str], content: str, place: tuple[int, int], *, names_old: bool = False
+    named: Sequence[str],
+    content: str,
+    place: tuple[int, int],
+    *,
+    names_old: bool = False,
+    is_marked: bool = False,
 ) -> bool:
     """Return whether the part of a content around a value's place is about the things in `named`.
-    With `names_old`, the old value was named too, so few of them are enough. If the clause names
-    nothing, the words of the whole content count.
+    With `names_old`, the old value was named too, so few of them are enough. With `is_marked`, the
+    things are said to have changed, so fewer are enough. If the clause names nothing, the words of
+    the whole content count.
     """
     start, end = place
     before = without_habits(_LABEL.sub(" ", content[:start]))
@@ -54,7 +61,7 @@ def is_about(
     clause = f"{before[first:]} {after[: last.start() if last else None]}"
     whole = f"{before} {after}"
     own = naming(clause) or naming(whole) or words(spoken(whole))
-    least = LEAST_NAMED if names_old else LEAST_SHARED
+    least = LEAST_NAMED if names_old else LEAST_MOVED if is_marked else LEAST_SHARED
     return sum(is_meant_by(word, named) for word in own) >= least * len(own)
 
 

@@ -5,7 +5,7 @@ that give a thing a new value.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
@@ -38,6 +38,7 @@ LONGEST_LABEL = 30  # characters of a name before a number
 ALIKE = 0.8  # of two spellings of one name
 MOST_OLD = 4  # words of a value that is denied
 LEAST_PART = 4  # letters of a word in a compound
+LONG_PART = 6  # letters of a word that alone shows a compound
 MOST_THINGS = 3  # words after "my" that may name what has the value
 _PLAIN = re.compile(
     r"(?i)^\W*(?:my|our|mein\w*|unser\w*|mon|ma|notre|mi|nuestr\w+) .{2,40}"
@@ -119,7 +120,7 @@ def _noun_phrase() -> re.Pattern[str]:
 
 @cache
 def _of_whom() -> re.Pattern[str]:
-    return compiled(r"(?<!\w)(?:{of_words}) (?:(?:{owners}|l') ?)?(?P<word>[^\W\d_]{3,})")
+    return compiled(r"(?<!\w)(?:{of_words}) (?:(?:{owners}) |l')?(?P<word>[^\W\d_]{3,})")
 
 
 @cache
@@ -326,14 +327,19 @@ def moved(content: str, by: Move) -> str | None:
         return None
     if not all(_has(content, old) for old in by.denied):
         return None
-    is_joined = any(_is_compound(word, named) for word in by.named)
+    is_joined = any(_is_named(word, named) and not is_meant_by(word, named) for word in by.named)
     things = (*by.named, *named) if is_joined else by.named
+    beside = _beside_the_thing(own, content, by)
+    is_one_of_several = len(beside) < len(own)
+    own = beside
     result, changes = content, 0
     for value in reversed(own):
         new = _new_value(value, own, by)
         if new is None or folded(new.text) == folded(value.text):
             continue
-        is_about_it = is_about(things, content, value.place, names_old=bool(by.denied))
+        is_about_it = is_one_of_several or is_about(
+            things, content, value.place, names_old=bool(by.denied), is_marked=by.is_marked
+        )
         if _fits(new, value) and is_about_it:
             before, after = result[: value.start], result[value.end :]
             if _NEAR.match(new.text):  # "due on Friday" becomes "due next Wednesday"
@@ -341,6 +347,33 @@ def moved(content: str, by: Move) -> str | None:
             result = before + _in_the_form_of(value, new) + after
             changes += 1
     return result if changes else None
+
+
+def _beside_the_thing(own: Sequence[Value], content: str, by: Move) -> Sequence[Value]:
+    """Return the values that stand beside the thing that a move is about, if the content gives each
+    of several things a value: "the dentist on 4 March and a flight on 6 March".
+    """
+    heads = {thing[0] for thing in by.things}
+    ends = [joint.span() for joint in _several().finditer(content)]
+    if not ends or not heads:
+        return own
+    beside = [value for value in own if _names_one(heads, _part_at(content, value.start, ends))]
+    return beside or own
+
+
+@cache
+def _several() -> re.Pattern[str]:
+    return compiled(r"[,;]? (?:{several}) |[,;] ")
+
+
+def _part_at(content: str, place: int, ends: Sequence[tuple[int, int]]) -> str:
+    start = max((end for _, end in ends if end <= place), default=0)
+    return content[start : min((begin for begin, _ in ends if begin >= place), default=None)]
+
+
+def _names_one(heads: Collection[str], text: str) -> bool:
+    named = naming(text)
+    return any(is_meant_by(head, named) for head in heads)
 
 
 def _in_the_form_of(old: Value, new: Value) -> str:
@@ -368,14 +401,36 @@ def _has(content: str, value: str) -> bool:
 
 def _is_of(by: Move, named: Sequence[str]) -> bool:
     heads = {thing[0] for thing in by.things} | set(by.of)
-    if not all(is_meant_by(head, named) or _is_compound(head, named) for head in heads):
+    if not all(_is_named(head, named) for head in heads):
         return False
     if by.is_marked and by.things:
         return True
     both = all(is_meant_by(word, named) for word in by.named)
-    if not both or not all(is_meant_by(word, by.named) for word in named):
+    own = [word for word in named if word not in _appointments()] or named
+    if not both or not all(is_meant_by(word, by.named) for word in own):
         return False
     return not by.things or by.is_plain or _is_dated(named)
+
+
+def _is_named(head: str, named: Sequence[str]) -> bool:
+    """Return whether a thing is named by its word, or in a German compound that begins or ends with
+    it: "Termin" by "Zahnarzttermin", "Abgabetermin" by "Abgabe".
+    """
+    return (
+        is_meant_by(head, named)
+        or _is_compound(head, named)
+        or any(_begins_or_ends(word, head) or _begins_or_ends(head, word) for word in named)
+    )
+
+
+def _begins_or_ends(word: str, part: str) -> bool:
+    is_long = len(part) >= LONG_PART and len(word) >= len(part) + LEAST_PART
+    return is_long and (word.startswith(part) or word.endswith(part))
+
+
+@cache
+def _appointments() -> frozenset[str]:
+    return frozenset(folded(word) for word in filled_words(PACKAGE, ["{appointments}"]))
 
 
 def _is_compound(word: str, named: Sequence[str]) -> bool:
@@ -543,7 +598,7 @@ def _counterpart(new_words: str, old: str) -> str | None:
     many words as the old value has.
     """
     value, own = values_of(old), values_of(new_words)
-    same = [candidate.text for candidate in own if value and candidate.shape == value[0].shape]
+    same = [candidate.text for candidate in own if value and _are_of_one_form(candidate, value[0])]
     if value and value[0].text == old and same:
         return same[-1]
     if value or not old[:1].isalnum():
@@ -557,6 +612,14 @@ def _counterpart(new_words: str, old: str) -> str | None:
         return " ".join(parts[taken:]) or " ".join(alike[:1]) or None
     count = len(old.split())
     return " ".join(parts[-count:]) if len(parts) >= count else None
+
+
+def _are_of_one_form(value: Value, other: Value) -> bool:
+    """Return whether two values have one shape, and both have digits or none: "the 14th" corrects
+    "the 12th", and "Thursday" does not.
+    """
+    has_digits = [_DIGIT.search(each.text) is not None for each in (value, other)]
+    return value.shape == other.shape and has_digits[0] == has_digits[1]
 
 
 def contrasted(content: str, by: Contrast) -> str | None:
@@ -574,12 +637,21 @@ def contrasted(content: str, by: Contrast) -> str | None:
         return None
     if by.is_of_today and tense_of(content) == "past":
         return None
-    start, end = match.span()
+    start, end = _whole_day(content, match.span())
     is_spelled = by.is_of_spelling and by.old[0].isupper()
     if not is_spelled and not (
         by.rest and is_about(by.rest, content, (start, end), names_old=True)
     ):
         return None
+    if content[match.start() - 4 : match.start()] == "the " and start < match.start():
+        by = replace(by, new=f"the {by.new}")
     if by.new[0] in CURRENCIES and content[:start].endswith(by.new[0]):
         start -= 1
     return content[:start] + by.new + content[end:]
+
+
+def _whole_day(content: str, place: tuple[int, int]) -> tuple[int, int]:
+    """Return the place of the day of which a place has only a part: "Tuesday the 12th"."""
+    start, end = place
+    days = (value.place for value in values_of(content) if value.shape == "day")
+    return next((day for day in days if day[0] < start and end <= day[1]), place)
