@@ -89,7 +89,16 @@ MAY_LEAN = frozenset({"preference", "favorite", "task"})
 second one".
 """
 AGE = "age"
-OF_ANSWERS = frozenset({"answer_length", "answer_tone", "answer_level"})
+OF_ANSWERS = frozenset(
+    {
+        "answer_length",
+        "answer_tone",
+        "answer_level",
+        "answer_format",
+        "answer_spelling",
+        "address_form",
+    }
+)
 """The topics of how the assistant should answer. A request and a preference have the same one."""
 LEAST_QUOTE = 2  # letters or digits of a sentence that is quoted from a longer message
 FEWEST_WORDS, MOST_WORDS = 3, 25  # of a sentence that may change something
