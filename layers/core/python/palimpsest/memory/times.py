@@ -259,11 +259,13 @@ def _absolute(text: str, at: date, tense: Tense) -> Iterator[Moment]:
 
 
 def _is_a_version(match: re.Match[str], text: str) -> bool:
-    """Return whether a number is the end of an English sentence, as in "It runs Ubuntu 20.04."."""
+    """Return whether a number is the end of a sentence, as in "It runs Ubuntu 20.04.". In other
+    languages than English, it is so only after a known name, because days look like this there.
+    """
     from palimpsest.text.language import ENGLISH, language_of  # not at import: no turn needs them
 
     before = text[max(0, match.start() - BEFORE) : match.start()]
-    return (
+    return _before("versions_follow").search(before) is not None or (
         match["year"] is None
         and before.rstrip()[-1:].isalpha()
         and not _before("numeric_dates_follow").search(before)

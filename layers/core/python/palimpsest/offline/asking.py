@@ -15,6 +15,7 @@ from palimpsest.memory.meaning.people import may_be_about_a_person
 from palimpsest.memory.meaning.reading import after
 from palimpsest.offline.implied import implies_the_user
 from palimpsest.offline.people import people_named
+from palimpsest.offline.subjects import with_subject
 from palimpsest.text.salience import is_own
 from palimpsest.text.sentences import is_question
 from palimpsest.text.word_files import compiled
@@ -92,9 +93,13 @@ def without_asking(sentence: str) -> str:
     rest = sentence[places[stated[0]][0] : places[stated[-1]][1]].rstrip(" ,;:-–—(")
     if len(stated) == 1:
         rest = _without_reason(rest)
-    if is_question(sentence) and not (is_own(rest) or implies_the_user(rest) or _changes(rest)):
+    if is_question(sentence) and not (_is_of_speaker(rest) or _changes(rest)):
         return sentence
     return rest if rest.count(" ") + 1 >= FEWEST_WORDS else sentence
+
+
+def _is_of_speaker(rest: str) -> bool:
+    return is_own(with_subject(rest)) or implies_the_user(rest)
 
 
 def _changes(rest: str) -> bool:

@@ -30,8 +30,6 @@ _PATTERNS = {
     "own_thing": r"\b(?:{possessives})\b|\d",
     "is_greeted": r"{greeting}(?=\w)",
     "only_greets": r"{greeted}[!,. ]*",
-    "elided": r"(?P<lead>(?:(?:{before_a_remark}|{leads_in})\b[,.!]* )*)"
-    r"(?:(?P<i>{verbs_of_i})|(?P<ich>{verbs_of_ich}))\b",
     "leads_in": r"(?:(?:oh|ah|ok(?:ay)?|well),? )?(?:{leads_in})[,:]? (?=\w)",
     "as_a_role": r"^(?:{as_a_role})\b[,:]?(?P<rest> .*|)$",
     "second_person": r"\b(?:{second_person})\b",
@@ -47,6 +45,7 @@ _PATTERNS = {
     "opening": r"(?:(?:{before_a_remark}|{and})\b[,.!]* +)+",
     "breaks": r"[,;?!()]+(?=\s|$)\s*|\s[–—-]\s|\s\(|\s(?:{reasons})\s|\s(?:{and})\s+(?={own})",
     "own": r"(?<!\w)(?:{own})",
+    "told_at_the_end": r"\b(?:{since_now}) (?P<clause>(?:{own})[^,;?]{6,80})\?\W*$",
     "names_alone": r"^\W*(?:{possessives})\s+[^\W\d_]+\W*$",
     "joints": r"[\s,;，](?:(?<=\S)|(?=\s|(?:{and}|who|with)\s))"
     r"(?:{blank}(?:{and})\s+(?={own})"
@@ -62,6 +61,9 @@ with a role, or with the people who are present.
 """
 _LOWER = frozenset({"remark", "joints"})  # for a text in lower case
 _NAMED = re.compile(r"(?<=\w )(?!I\b)[A-ZÀ-Þ][\w'’-]+")
+_NEGATION = re.compile(
+    r"\b(?:not|no|don['’]t|never|nicht|kein\w*|nie|pas|jamais|nunca)\b", re.IGNORECASE
+)
 FEW_WORDS = 2
 CLAUSES = 2  # of a sentence with a dependent clause
 _ANNOUNCES = frozenset(":：")
@@ -99,75 +101,6 @@ def without_greeting(text: str) -> str:
     returned unchanged.
     """
     return after(_pattern("is_greeted"), text)
-
-
-_SUBJECTS = frozenset(
-    {
-        "i",
-        "we",
-        "my",
-        "our",
-        "the",
-        "you",
-        "he",
-        "she",
-        "it",
-        "they",
-        "this",
-        "that",
-        "a",
-        "an",
-        "what",
-    }
-    | {
-        "how",
-        "can",
-        "could",
-        "if",
-        "in",
-        "is",
-        "when",
-        "ich",
-        "wir",
-        "mein",
-        "meine",
-        "der",
-        "die",
-        "das",
-    }
-)
-
-
-def _has_subject(sentence: str) -> bool:
-    """Return whether the sentence has a subject. Its first word shows this, because each of these
-    words can only begin a sentence with a subject.
-    """
-    first = sentence.split(None, 1)[:1]
-    return not first or first[0].strip(",.").lower() in _SUBJECTS or "'" in first[0]
-
-
-def with_subject(sentence: str) -> str:
-    """Return the sentence with the subject that it leaves out: "Got a new car." becomes "I got a
-    new car.".
-    """
-    if _has_subject(sentence) or (match := _pattern("elided").match(sentence)) is None:
-        return sentence
-    verb = match["i"] or match["ich"]
-    subject = _subject_before(verb) if match["i"] else "Ich"
-    place = match.end("lead")
-    return f"{sentence[:place]}{subject} {verb[0].lower()}{sentence[place + 1 :]}"
-
-
-_STATE = re.compile(
-    r"(?:(?:now|currently|still|just) )?(?:\w+ing|allergic|married)\b", re.IGNORECASE
-)
-
-
-def _subject_before(verb: str) -> str:
-    """Return the subject that an English sentence leaves out before these words."""
-    if verb.lower().startswith("born"):
-        return "I was"
-    return "I'm" if _STATE.match(verb) else "I"
 
 
 def to_the_point(text: str) -> str:
@@ -365,6 +298,9 @@ def own_clauses(sentence: str) -> Sequence[str]:
     """
     if asks_for_confirmation(sentence):
         return ()
+    told = _pattern("told_at_the_end").search(sentence)
+    if told is not None:  # "what can I do, now that I live in Bristol?"
+        return (told["clause"],)
     before_colon = _COLON.split(sentence, maxsplit=1)[0]
     clauses = [clause.strip(" :") for clause in _pattern("breaks").split(before_colon)]
     first_words = 1 if "?" in sentence else FIRST_WORDS
@@ -391,6 +327,8 @@ def objects(statement: str, *, start: int) -> list[str]:
     if match is None:
         return [statement]
     items = [match["first"], *match["middle"].split(", ")[1:], match["last"]]
+    if any(map(_NEGATION.search, items[1:])):  # "and don't take milk" is no thing
+        return [statement]
     return [statement[:start] + item for item in items]
 
 

@@ -51,7 +51,6 @@ from palimpsest.offline.clauses import (
     says_nothing,
     to_the_point,
     with_greeting,
-    with_subject,
     without_dangler,
     without_greeting,
     without_introduction,
@@ -64,6 +63,7 @@ from palimpsest.offline.phrases import (
     kind_of,
     words_that_name_nothing,
 )
+from palimpsest.offline.subjects import with_subject
 from palimpsest.text import salience
 from palimpsest.text.dates import relative_dates
 from palimpsest.text.sentences import (

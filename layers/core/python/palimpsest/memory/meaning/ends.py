@@ -243,16 +243,22 @@ def says_more(sentence: str) -> bool:
     )
 
 
+@cache
+def _begun() -> re.Pattern[str]:
+    return compiled(r"(?:{begun})")
+
+
 def _is_finest(clause: str, pieces: Sequence[str]) -> bool:
     """Return whether none of the other pieces is a part of the clause."""
     return not any(piece != clause and piece in clause for piece in pieces)
 
 
 def _states(clause: str) -> bool:
-    """Return whether a clause gives a topic a value, has a name or a number, or names several
-    things. A clause with a word such as "now" needs to name fewer.
+    """Return whether a clause gives a topic a value, has a name or a number, says that something
+    has begun, or names several things. A clause with a word such as "now" needs to name fewer.
     """
     has_value = slot_of(clause) is not None or NAME_OR_NUMBER.search(clause) is not None
+    has_value = has_value or _begun().match(clause) is not None
     least = LEAST_AT_PRESENT if _at_present().search(lowered(clause)) else LEAST_STATED
     return has_value or len(naming(clause)) >= least
 

@@ -79,6 +79,11 @@ def _may_follow() -> re.Pattern[str]:
     return compiled(r"[\s.!]*$|[,;]|\s+(?:{after_several})(?!\w)")
 
 
+@cache
+def _with_speaker() -> re.Pattern[str]:
+    return compiled(r"\s+(?:{several})\s+(?:i|me|ich|moi|yo)\b")
+
+
 def without_one(content: str, thing: Sequence[str]) -> str | None:
     """Return a statement without the thing that these folded words name, if it is one of several
     there. Return None if it is not, and if it is not clear what is left.
@@ -88,7 +93,7 @@ def without_one(content: str, thing: Sequence[str]) -> str | None:
         for match in _separator().finditer(content[:MOST])
     ]
     place = _place_of(thing, content[:MOST], separators) if separators else None
-    if place is None:
+    if place is None or _with_speaker().match(content, place[1]):
         return None
     left = _of_a_counted(content, place, separators) or _of_a_list(content, place, separators)
     if left is None or left.count(" ") + 1 < FEWEST_LEFT:
