@@ -90,6 +90,8 @@ SAYS: Final = {LIFTED: "bans", MENDED: "broken", "visit": "visits"}
 NEVER: Final = frozenset({"never", "nie", "niemals", "jamais", "nunca"})
 HELD: Final = ("boss", "role_", "held_by_")
 """The topics whose value is a person with a role: "my boss"."""
+ALLERGIC: Final = "allerg"
+"""The beginning of every word for an allergy, in all languages that have words here."""
 NOT_LEFT: Final = frozenset({"residence", "birthplace"})
 
 
@@ -485,6 +487,10 @@ def _is_of_kind(end: End, topic: str, record: Record) -> bool:
             may_end = not _owns().isdisjoint(_WORD.findall(spoken(content).casefold()))
         case "done":
             may_end = record.type == "task" or _has("in_progress", content)
+        case "task":
+            may_end = record.type == "task"
+        case "denial" | "plain":  # who eats no fish may still be allergic to it
+            may_end = ALLERGIC not in lowered(content) or ALLERGIC in lowered(end.text)
         case "trip":
             may_end = _visit().match(spoken(content)) is not None
         case "holder":

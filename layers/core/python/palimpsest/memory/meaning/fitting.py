@@ -43,11 +43,11 @@ def is_about(
     place: tuple[int, int],
     *,
     names_old: bool = False,
-    is_marked: bool = False,
+    is_moved: bool = False,
 ) -> bool:
     """Return whether the part of a content around a value's place is about the things in `named`.
-    With `names_old`, the old value was named too, so few of them are enough. With `is_marked`, the
-    things are said to have changed, so fewer are enough. If the clause names nothing, the words of
+    With `names_old`, the old value was named too, so few of them are enough. With `is_moved`, the
+    things are said to be moved, so fewer are enough. If the clause names nothing, the words of
     the whole content count.
     """
     start, end = place
@@ -61,7 +61,7 @@ def is_about(
     clause = f"{before[first:]} {after[: last.start() if last else None]}"
     whole = f"{before} {after}"
     own = naming(clause) or naming(whole) or words(spoken(whole))
-    least = LEAST_NAMED if names_old else LEAST_MOVED if is_marked else LEAST_SHARED
+    least = LEAST_NAMED if names_old else LEAST_MOVED if is_moved else LEAST_SHARED
     return sum(is_meant_by(word, named) for word in own) >= least * len(own)
 
 

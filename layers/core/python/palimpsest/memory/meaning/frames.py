@@ -174,7 +174,8 @@ class Move:
     """A sentence that gives a thing new values. `things` are the words that name it, each as a
     phrase. `of` are the words after "of" or "with" that belong to its name. If `is_marked` is
     false, nothing in the sentence says that something has changed. `is_plain` is true for a
-    sentence such as "my deposit is 550 euros".
+    sentence such as "my deposit is 550 euros", and `is_moved` for one that says that something was
+    moved or raised.
     """
 
     things: tuple[tuple[str, ...], ...]
@@ -184,6 +185,7 @@ class Move:
     of: tuple[str, ...]
     is_marked: bool
     is_plain: bool = False
+    is_moved: bool = False
 
 
 @lru_cache(maxsize=64)
@@ -209,7 +211,7 @@ def move_of(text: str) -> Move | None:
     denied = tuple(folded(value.text) for value in old)
     of = tuple(word for owner in _of_whom().finditer(region) for word in naming(owner["word"]))
     is_plain = bool(_PLAIN.search(region))
-    return Move(things, named, new, denied, of, is_marked, is_plain) if new else None
+    return Move(things, named, new, denied, of, is_marked, is_plain, is_changed) if new else None
 
 
 def _counts_off(value: Value, text: str) -> bool:
@@ -330,15 +332,14 @@ def moved(content: str, by: Move) -> str | None:
     is_joined = any(_is_named(word, named) and not is_meant_by(word, named) for word in by.named)
     things = (*by.named, *named) if is_joined else by.named
     beside = _beside_the_thing(own, content, by)
-    is_one_of_several = len(beside) < len(own)
-    own = beside
+    elsewhere = {value.shape for value in own if value not in beside}
     result, changes = content, 0
-    for value in reversed(own):
-        new = _new_value(value, own, by)
+    for value in reversed(beside):
+        new = _new_value(value, beside, by)
         if new is None or folded(new.text) == folded(value.text):
             continue
-        is_about_it = is_one_of_several or is_about(
-            things, content, value.place, names_old=bool(by.denied), is_marked=by.is_marked
+        is_about_it = value.shape in elsewhere or is_about(
+            things, content, value.place, names_old=bool(by.denied), is_moved=by.is_moved
         )
         if _fits(new, value) and is_about_it:
             before, after = result[: value.start], result[value.end :]
@@ -363,7 +364,7 @@ def _beside_the_thing(own: Sequence[Value], content: str, by: Move) -> Sequence[
 
 @cache
 def _several() -> re.Pattern[str]:
-    return compiled(r"[,;]? (?:{several}) |[,;] ")
+    return compiled(r"[,;]? (?:and|und|et|y) |[,;] ")
 
 
 def _part_at(content: str, place: int, ends: Sequence[tuple[int, int]]) -> str:
