@@ -413,12 +413,12 @@ def _names_all(ended: Sequence[str], named: Sequence[str], content: str, *, topi
     missing = [
         word
         for word in ended
-        if not (_is_named(word, named) or topic in classes(word) or _shortens(word, content))
+        if not (_is_named(word, named) or topic in classes(word) or shortens(word, content))
     ]
     return len(missing) < len(ended) and all(goes_with(word, content) for word in missing)
 
 
-def _shortens(word: str, content: str) -> bool:
+def shortens(word: str, content: str) -> bool:
     """Return whether a content has a name of several parts that begins with this word: "Mongo", for
     "MongoDB".
     """
