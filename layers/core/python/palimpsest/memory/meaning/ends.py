@@ -52,11 +52,12 @@ _PRONOUNS = frozenset(
     {"it", "that", "this", "them", "those", "him", "her", "das", "es", "ihn", "lo"}
 )
 LONGEST = 12  # words that name something: a longer record says more than what ends
-FEW, LEAST_SHARE = 7, 0.4  # of more words, so many in one clause
+FEW, LEAST_SHARE = 7, 0.25  # of more words, so many in one clause
 PLAINLY = 0.6  # of a record's words, where a denial says nothing of a change
 # words that name something, in a clause that states something else
 LEAST_STATED, LEAST_AT_PRESENT = 3, 1
 LEAST_HEAD = 5  # letters of a word that ends a compound
+LEAST_STEM = 6  # letters of a word that begins a compound
 LEAST_BEGINNING = 7  # letters with which two forms of a word begin
 USER: Final = frozenset({"", "user"})
 OF_THE_THING: Final = frozenset({"thing", "activity", "left", "done"})
@@ -436,13 +437,17 @@ def _share_named(ended: Sequence[str], named: Sequence[str], content: str) -> fl
 
 
 def _is_named(word: str, named: Sequence[str]) -> bool:
-    """Return whether a record names a thing by this word, by a compound that ends with it, or by a
-    word with the same long beginning: "Konto" in "Tagesgeldkonto", "bénévolat" and "bénévole".
+    """Return whether a record names a thing by this word, by a compound that begins or ends with
+    it, or by a word with the same long beginning: "Konto" in "Tagesgeldkonto", "bénévolat" and
+    "bénévole".
     """
     if is_meant_by(word, named):
         return True
     return len(word) >= LEAST_HEAD and any(
-        other.endswith(word) or word[:LEAST_BEGINNING] == other[:LEAST_BEGINNING] for other in named
+        other.endswith(word)
+        or word[:LEAST_BEGINNING] == other[:LEAST_BEGINNING]
+        or (len(word) >= LEAST_STEM and other.startswith(word))
+        for other in named
     )
 
 

@@ -21,7 +21,14 @@ from palimpsest.memory.meaning.fitting import (
     is_year,
     without_habits,
 )
-from palimpsest.memory.meaning.reading import PACKAGE, any_of, compiled, is_meant_by, naming, spoken
+from palimpsest.memory.meaning.reading import (
+    PACKAGE,
+    any_of,
+    compiled,
+    is_meant_by,
+    naming,
+    spoken,
+)
 from palimpsest.memory.meaning.slots import are_of_one_value
 from palimpsest.memory.meaning.transitions import transitions_of
 from palimpsest.memory.times import tense_of
@@ -338,9 +345,7 @@ def moved(content: str, by: Move) -> str | None:
         new = _new_value(value, beside, by)
         if new is None or folded(new.text) == folded(value.text):
             continue
-        is_about_it = value.shape in elsewhere or is_about(
-            things, content, value.place, names_old=bool(by.denied), is_moved=by.is_moved
-        )
+        is_about_it = value.shape in elsewhere or _is_about_it(things, content, value, by)
         if _fits(new, value) and is_about_it:
             before, after = result[: value.start], result[value.end :]
             if _NEAR.match(new.text):  # "due on Friday" becomes "due next Wednesday"
@@ -348,6 +353,21 @@ def moved(content: str, by: Move) -> str | None:
             result = before + _in_the_form_of(value, new) + after
             changes += 1
     return result if changes else None
+
+
+def _is_about_it(things: Sequence[str], content: str, value: Value, by: Move) -> bool:
+    """Return whether the clause of a value is about the moved things: alone, or with the clause
+    that an "and" joins to it.
+    """
+    ends = [joint.span() for joint in _several().finditer(content)]
+    part = _part_at(content, value.start, ends)
+    start = content.find(part, max(0, value.start - len(part)))
+    place = (value.start - start, value.end - start)
+    names_old, is_moved = bool(by.denied), by.is_moved
+    may_stand_alone = by.is_marked and value.shape != "number"
+    return is_about(things, content, value.place, names_old=names_old, is_moved=is_moved) or (
+        may_stand_alone and is_about(things, part, place, names_old=names_old, is_moved=is_moved)
+    )
 
 
 def _beside_the_thing(own: Sequence[Value], content: str, by: Move) -> Sequence[Value]:
@@ -407,7 +427,7 @@ def _is_of(by: Move, named: Sequence[str]) -> bool:
     if by.is_marked and by.things:
         return True
     both = all(is_meant_by(word, named) for word in by.named)
-    own = [word for word in named if word not in _appointments()] or named
+    own = [word for word in named if word not in _words_of("appointments")] or named
     if not both or not all(is_meant_by(word, by.named) for word in own):
         return False
     return not by.things or by.is_plain or _is_dated(named)
@@ -415,10 +435,13 @@ def _is_of(by: Move, named: Sequence[str]) -> bool:
 
 def _is_named(head: str, named: Sequence[str]) -> bool:
     """Return whether a thing is named by its word, or in a German compound that begins or ends with
-    it: "Termin" by "Zahnarzttermin", "Abgabetermin" by "Abgabe".
+    it: "Termin" by "Zahnarzttermin", "Abgabetermin" by "Abgabe". An appointment is named by whom it
+    is with, as in "the dentist on Monday", and a deadline by another word for it.
     """
     return (
         is_meant_by(head, named)
+        or (head in _words_of("appointments") and not _words_of("appointed").isdisjoint(named))
+        or (head in _words_of("deadlines") and not _words_of("deadlines").isdisjoint(named))
         or _is_compound(head, named)
         or any(_begins_or_ends(word, head) or _begins_or_ends(head, word) for word in named)
     )
@@ -430,8 +453,8 @@ def _begins_or_ends(word: str, part: str) -> bool:
 
 
 @cache
-def _appointments() -> frozenset[str]:
-    return frozenset(folded(word) for word in filled_words(PACKAGE, ["{appointments}"]))
+def _words_of(name: str) -> frozenset[str]:
+    return frozenset(folded(word) for word in filled_words(PACKAGE, [f"{{{name}}}"]))
 
 
 def _is_compound(word: str, named: Sequence[str]) -> bool:
@@ -442,14 +465,9 @@ def _is_compound(word: str, named: Sequence[str]) -> bool:
     return any(rest != word and rest.lstrip("sn") in named for rest in begun)
 
 
-@cache
-def _dated_things() -> frozenset[str]:
-    return frozenset(folded(word) for word in filled_words(PACKAGE, ["{dated_things}"]))
-
-
 def _is_dated(named: Sequence[str]) -> bool:
     """Return whether the words name a thing that has one day, time or number."""
-    return any(word in _dated_things() or word.endswith(_COMPOUNDS) for word in named)
+    return any(word in _words_of("dated_things") or word.endswith(_COMPOUNDS) for word in named)
 
 
 def dates_a_thing(text: str) -> bool:

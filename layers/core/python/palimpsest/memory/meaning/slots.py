@@ -121,6 +121,11 @@ def _clause() -> re.Pattern[str]:
 
 
 @cache
+def _time_at_the_end() -> re.Pattern[str]:
+    return compiled(r"(?:,? (?:{trailing_times}))+$")
+
+
+@cache
 def _condition() -> re.Pattern[str]:
     return compiled("{condition}")
 
@@ -128,7 +133,8 @@ def _condition() -> re.Pattern[str]:
 def _readings(sentence: str) -> Iterator[str]:
     """Yield the forms of a sentence in which a value may be found. In the first form, a sentence
     about a change states the new value. The second is the last clause about the user, unless a
-    condition comes before it. The third lacks words such as "now".
+    condition comes before it. The third lacks words such as "now", and the fourth a time at its
+    end: "I got promoted to team lead today".
     """
     yield restated(sentence)
     joint = _clause().search(sentence)
@@ -137,6 +143,9 @@ def _readings(sentence: str) -> Iterator[str]:
     timeless = without_present(sentence)
     if timeless != sentence:
         yield restated(timeless)
+    undated = _time_at_the_end().sub("", sentence)
+    if undated != sentence:
+        yield restated(undated)
 
 
 def _slot(phrase: _Phrase, match: re.Match[str], sentence: str) -> Slot | None:
