@@ -107,8 +107,9 @@ def to_the_point(text: str) -> str:
     """Return the text without a greeting, and without a phrase that only introduces a statement, as
     in "By the way, I'm Mira.".
     """
-    rest = after(_pattern("leads_in"), without_greeting(text))
-    return text if rest is text else rest[0].upper() + rest[1:]
+    whole = text.lstrip(" ,;:")
+    rest = after(_pattern("leads_in"), without_greeting(whole))
+    return whole if rest is whole else rest[0].upper() + rest[1:]
 
 
 def without_introduction(sentence: str) -> str:

@@ -88,6 +88,8 @@ MENDED: Final = "mended"
 """The kind of an end of something that was broken or ill."""
 SAYS: Final = {LIFTED: "bans", MENDED: "broken", "visit": "visits"}
 """By kind of end, the list of words of which a statement has one if such an end can concern it."""
+DEEDS: Final = ("done", "task")
+"""Kinds of ends of what somebody had to do: "I booked the trip" ends no trip."""
 NEVER: Final = frozenset({"never", "nie", "niemals", "jamais", "nunca"})
 HELD: Final = ("boss", "role_", "held_by_")
 """The topics whose value is a person with a role: "my boss"."""
@@ -383,7 +385,8 @@ def _is_in_passing(end: End, record: Record) -> bool:
 def _says_so(record: Record, end: End) -> bool:
     """Return whether a record itself says that the thing has ended."""
     return end.kind not in SAYS and any(
-        end_of_record.kind != LIFTED and not set(end.words).isdisjoint(end_of_record.words)
+        end_of_record.kind not in (LIFTED, *DEEDS)
+        and not set(end.words).isdisjoint(end_of_record.words)
         for end_of_record in ends_of(record.content)
     )
 

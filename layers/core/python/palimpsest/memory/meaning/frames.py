@@ -45,6 +45,7 @@ LONGEST_LABEL = 30  # characters of a name before a number
 ALIKE = 0.8  # of two spellings of one name
 MOST_OLD = 4  # words of a value that is denied
 LEAST_PART = 4  # letters of a word in a compound
+MEASURES = frozenset({"mg", "mcg", "ml", "µg"})
 LONG_PART = 6  # letters of a word that alone shows a compound
 MOST_THINGS = 3  # words after "my" that may name what has the value
 _PLAIN = re.compile(
@@ -436,11 +437,13 @@ def _is_of(by: Move, named: Sequence[str]) -> bool:
 def _is_named(head: str, named: Sequence[str]) -> bool:
     """Return whether a thing is named by its word, or in a German compound that begins or ends with
     it: "Termin" by "Zahnarzttermin", "Abgabetermin" by "Abgabe". An appointment is named by whom it
-    is with, as in "the dentist on Monday", and a deadline by another word for it.
+    is with, as in "the dentist on Monday", a deadline by another word for it, and a dose by its
+    measure.
     """
     return (
         is_meant_by(head, named)
         or (head in _words_of("appointments") and not _words_of("appointed").isdisjoint(named))
+        or (head in _words_of("doses") and not MEASURES.isdisjoint(named))
         or (head in _words_of("deadlines") and not _words_of("deadlines").isdisjoint(named))
         or _is_compound(head, named)
         or any(_begins_or_ends(word, head) or _begins_or_ends(head, word) for word in named)
