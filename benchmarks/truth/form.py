@@ -59,7 +59,14 @@ EVERYDAY_CHANGES = (OURS / "cartwrights",)
 was run once before it was read, and then used for few repairs. No weights are trained on it.
 """
 
-BY_OUTSIDERS = (*IN_FREE_WORDS, *IN_PLAIN_WORDS, *IN_VOICES, *EVERYDAY_CHANGES)
+IN_PASSING = (OURS / "wheelwrights", OURS / "thatchers")
+"""Two sets of changes that users mention in passing, mostly beside a request to the assistant, by
+authors who did not know the rules. Each was run once before it was read, and then used for repairs.
+A twin is the first part of its conversation, before anything has changed. No weights are trained on
+them.
+"""
+
+BY_OUTSIDERS = (*IN_FREE_WORDS, *IN_PLAIN_WORDS, *IN_VOICES, *EVERYDAY_CHANGES, *IN_PASSING)
 """All sets by authors who did not know the rules, apart from those that are unread."""
 
 UNREAD = tuple(OURS / name for name in ("dockers", "bakers", "weavers", "tanners", "wainwrights"))

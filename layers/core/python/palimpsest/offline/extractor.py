@@ -96,6 +96,7 @@ OF_ANSWERS = frozenset(
         "answer_level",
         "answer_format",
         "answer_spelling",
+        "answer_units",
         "address_form",
     }
 )

@@ -49,4 +49,6 @@ def _subject_before(verb: str) -> str:
     """Return the subject that an English sentence leaves out before these words."""
     if verb.lower().startswith("born"):
         return "I was"
+    if verb.lower().startswith("been "):
+        return "I've"
     return "I'm" if _STATE.match(verb) else "I"

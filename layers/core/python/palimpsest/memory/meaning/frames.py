@@ -341,7 +341,7 @@ def moved(content: str, by: Move) -> str | None:
     things = (*by.named, *named) if is_joined else by.named
     beside = _beside_the_thing(own, content, by)
     elsewhere = {value.shape for value in own if value not in beside}
-    result, changes = content, 0
+    result, changed = content, set[str]()
     for value in reversed(beside):
         new = _new_value(value, beside, by)
         if new is None or folded(new.text) == folded(value.text):
@@ -352,8 +352,20 @@ def moved(content: str, by: Move) -> str | None:
             if _NEAR.match(new.text):  # "due on Friday" becomes "due next Wednesday"
                 before = _ON.sub("", before)
             result = before + _in_the_form_of(value, new) + after
-            changes += 1
-    return result if changes else None
+            changed.add(value.shape)
+    if by.is_marked and _leaves_a_day(changed, beside, by):
+        return None  # "Monday at 9" is neither the old time nor the new one
+    return result if changed else None
+
+
+def _leaves_a_day(changed: Collection[str], own: Sequence[Value], by: Move) -> bool:
+    """Return whether only the time of a moved thing was replaced although it also has a new day."""
+    return (
+        "day" not in changed
+        and any(value.shape == "day" for value in by.values)
+        and any(not _has(value.text, new.text) for value in own for new in by.values
+                if value.shape == new.shape == "day")
+    )
 
 
 def _is_about_it(things: Sequence[str], content: str, value: Value, by: Move) -> bool:

@@ -43,8 +43,8 @@ def without_clause(content: str, thing: Sequence[str]) -> str | None:
     if len(pieces) != PAIR or len(naming_it) != 1:
         return None
     (gone,) = naming_it
-    if gone.count(" ") + 1 < FEWEST:  # "Jess", in "my girlfriend Jess and I live in Bath"
-        return None
+    if gone.count(" ") + 1 < FEWEST and any_of("owners").match(gone):
+        return None  # "my girlfriend Jess", before "and I live in Bath"
     left = _with_subject_of(content, pieces[1 - pieces.index(gone)])
     if not _is_clear(left) or (slot_of(gone) is None and _NAME.search(gone) is None):
         return None
