@@ -100,7 +100,10 @@ STAY = [
     ("Je fume un paquet par jour.", "mon père a arrêté de fumer"),
     ("I'm dating a guy called Owen.", "Owen and I are over at his mum's tonight."),
     ("I'm allergic to fin fish.", "I don't eat fish anymore."),
-    ("I'm looking for a laptop.", "I dropped off my laptop last Wednesday because of the rattling."),
+    (
+        "I'm looking for a laptop.",
+        "I dropped off my laptop last Wednesday because of the rattling.",
+    ),
     ("Der Termin beim Steuerberater ist am 8. April.", "Der Termin beim Friseur ist am 15. April."),
     ("My dentist appointment is on Wednesday at 9.", "My haircut is on Thursday."),
     ("J'aime le vin.", "plus de vin, s'il vous plaît"),

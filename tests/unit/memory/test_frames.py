@@ -9,7 +9,7 @@ from palimpsest.memory.meaning.frames import (
     moved,
 )
 from palimpsest.memory.meaning.slots import slot_of
-from palimpsest.offline.clauses import with_subject
+from palimpsest.offline.subjects import with_subject
 
 
 def result(content: str, said: str) -> str | None:

@@ -2,7 +2,8 @@
 
 import pytest
 from palimpsest.offline.asking import asks_for_confirmation, only_asks, without_asking
-from palimpsest.offline.clauses import as_oneself, own_clauses, with_subject
+from palimpsest.offline.clauses import as_oneself, own_clauses
+from palimpsest.offline.subjects import with_subject
 
 STATED = {
     "wife's a nurse, any gift ideas": "wife's a nurse",

@@ -120,7 +120,9 @@ def clause_at(text: str, place: int) -> str:
 
 @cache
 def _clause_end() -> re.Pattern[str]:
-    return re.compile(rf"(?:[,;:!?]|(?<!\d)\.)\s+|\s+(?:{'|'.join(entries(PACKAGE, 'clauses'))})\s+")
+    return re.compile(
+        rf"(?:[,;:!?]|(?<!\d)\.)\s+|\s+(?:{'|'.join(entries(PACKAGE, 'clauses'))})\s+"
+    )
 
 
 def lasts_until(text: str, *, at: date) -> date | None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
-from palimpsest.memory.meaning.frames import changes_a_value
+from palimpsest.memory.meaning.frames import changes_a_value, dates_a_thing
 from palimpsest.memory.meaning.people import may_be_about_a_person
 from palimpsest.memory.meaning.reading import after
 from palimpsest.offline.implied import implies_the_user
@@ -26,6 +26,7 @@ _OPENING = (
 )
 _PATTERNS = {
     "question": _OPENING + r"(?:{questions})",
+    "what": _OPENING + r"(?:{question_words})\b",
     "thing": _OPENING + r"(?:{requests_for_things})",
     "request": _OPENING + r"(?:(?:{requests})|(?:{more_requests})|(?:{requests_for_things}))",
     "joints": r"[,;!.…]+\s+|\s[–—-]\s+|\s\(|\s(?:{and})\s+(?=(?:{joined_requests})|(?:{questions}))"
@@ -47,6 +48,11 @@ WORDS_OF_A_TAG = 3  # at most: "isn't it?"
 
 def _pattern(name: str) -> re.Pattern[str]:
     return compiled(PACKAGE, _PATTERNS[name])
+
+
+def asks_what(text: str) -> bool:
+    """Return whether a text is a question for something: "what do I have to bring?"."""
+    return is_question(text) and _pattern("what").match(text) is not None
 
 
 def _asks_without_mark(clause: str) -> bool:
@@ -103,8 +109,10 @@ def _is_of_speaker(rest: str) -> bool:
 
 
 def _changes(rest: str) -> bool:
-    """Return whether a statement changes a known value, or may tell of somebody who is known."""
-    return changes_a_value(rest) or may_be_about_a_person(rest)
+    """Return whether a statement changes a known value, gives a thing its day, or may tell of
+    somebody who is known.
+    """
+    return changes_a_value(rest) or may_be_about_a_person(rest) or dates_a_thing(rest)
 
 
 def _stated(sentence: str, places: Sequence[tuple[int, int]]) -> range:

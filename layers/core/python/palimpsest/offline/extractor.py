@@ -38,7 +38,7 @@ from palimpsest.memory.meaning.standing import is_of_the_moment, is_order, leans
 from palimpsest.memory.meaning.transitions import switched_to
 from palimpsest.memory.record import Method, SaidType
 from palimpsest.offline.answered import answered
-from palimpsest.offline.asking import is_only_polite, only_asks, without_asking
+from palimpsest.offline.asking import asks_what, is_only_polite, only_asks, without_asking
 from palimpsest.offline.clauses import (
     as_oneself,
     asks_for_something,
@@ -414,7 +414,7 @@ def _statement(text: str, day: date, *, quote: str) -> Stated | None:
     jokes, and texts that are not worth remembering.
     """
     kind, matched = _kind_of(without_grounds(text))
-    is_asked = is_question(text) and not (kind and kind.type == "task")
+    is_asked = asks_what(text) or (is_question(text) and not (kind and kind.type == "task"))
     is_part = (kind is None or kind.name in MAY_LEAN) and leans(text)
     is_part = is_part or (kind is None and is_of_the_moment(text))
     is_part |= kind is not None and kind.type == "instruction" and refers(text)

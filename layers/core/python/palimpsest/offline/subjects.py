@@ -1,4 +1,4 @@
-"""Completes sentences that leave out their subject: "Got a new car.", "sind nach Leipzig gezogen"."""
+"""Completes sentences that leave out their subject: "Got a new car.", "sind umgezogen"."""
 
 from __future__ import annotations
 

@@ -493,19 +493,23 @@ def _is_of_kind(end: End, topic: str, record: Record) -> bool:
             may_end = topic not in NOT_LEFT
         case "possession":
             may_end = not _owns().isdisjoint(_WORD.findall(spoken(content).casefold()))
-        case "done":
-            may_end = record.type == "task" or _has("in_progress", content)
-        case "task":
-            may_end = record.type == "task"
-        case "denial" | "plain":  # who eats no fish may still be allergic to it
-            may_end = ALLERGIC not in lowered(content) or ALLERGIC in lowered(end.text)
+        case "done" | "task":
+            is_in_progress = end.kind == "done" and _has("in_progress", content)
+            may_end = record.type == "task" or is_in_progress
         case "trip":
             may_end = _visit().match(spoken(content)) is not None
         case "holder":
             may_end = topic.startswith(HELD)
         case _:
-            may_end = True
+            may_end = not _is_of_an_allergy(content, end)
     return may_end
+
+
+def _is_of_an_allergy(content: str, end: End) -> bool:
+    """Return whether a record is about an allergy and an end is not. Who eats no fish any more may
+    still be allergic to it.
+    """
+    return ALLERGIC in lowered(content) and ALLERGIC not in lowered(end.text)
 
 
 def _has(name: str, content: str) -> bool:

@@ -21,14 +21,7 @@ from palimpsest.memory.meaning.fitting import (
     is_year,
     without_habits,
 )
-from palimpsest.memory.meaning.reading import (
-    PACKAGE,
-    any_of,
-    compiled,
-    is_meant_by,
-    naming,
-    spoken,
-)
+from palimpsest.memory.meaning.reading import PACKAGE, any_of, compiled, is_meant_by, naming, spoken
 from palimpsest.memory.meaning.slots import are_of_one_value
 from palimpsest.memory.meaning.transitions import transitions_of
 from palimpsest.memory.times import tense_of
@@ -39,7 +32,7 @@ from palimpsest.text.triggers import lowered, word_set
 from palimpsest.text.word_files import filled_words
 
 MOST = 300  # characters of a sentence that is read
-SHORT = 7  # most blanks of a text that only dates a thing
+SHORT = 9  # most blanks of a text that only dates a thing
 HOURS = 24
 LONGEST_LABEL = 30  # characters of a name before a number
 ALIKE = 0.8  # of two spellings of one name
@@ -331,11 +324,7 @@ def moved(content: str, by: Move) -> str | None:
     ]
     known_words = _named(_without(content[:MOST], own))
     named = [word for word in known_words if word not in _change_words()]
-    if not own or not named or not _is_of(by, named):
-        return None
-    if by.is_marked and tense_of(content) == "past":
-        return None
-    if not all(_has(content, old) for old in by.denied):
+    if not own or not _may_be_moved(content, named, by):
         return None
     is_joined = any(_is_named(word, named) and not is_meant_by(word, named) for word in by.named)
     things = (*by.named, *named) if is_joined else by.named
@@ -358,14 +347,21 @@ def moved(content: str, by: Move) -> str | None:
     return result if changed else None
 
 
+def _may_be_moved(content: str, named: Sequence[str], by: Move) -> bool:
+    """Return whether a content, which names these words, is about what was moved, is not about the
+    past, and has the old values.
+    """
+    if not named or not _is_of(by, named):
+        return False
+    is_over = by.is_marked and tense_of(content) == "past"
+    return not is_over and all(_has(content, old) for old in by.denied)
+
+
 def _leaves_a_day(changed: Collection[str], own: Sequence[Value], by: Move) -> bool:
     """Return whether only the time of a moved thing was replaced although it also has a new day."""
-    return (
-        "day" not in changed
-        and any(value.shape == "day" for value in by.values)
-        and any(not _has(value.text, new.text) for value in own for new in by.values
-                if value.shape == new.shape == "day")
-    )
+    days = {folded(value.text) for value in own if value.shape == "day"}
+    new_days = {folded(value.text) for value in by.values if value.shape == "day"}
+    return "day" not in changed and bool(days) and not new_days <= days
 
 
 def _is_about_it(things: Sequence[str], content: str, value: Value, by: Move) -> bool:

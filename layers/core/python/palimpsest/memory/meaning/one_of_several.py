@@ -16,6 +16,7 @@ from palimpsest.text.folding import folded
 
 MOST = 300  # characters of a statement that is read
 MOST_BLANKS = 4  # in one of several things
+MOST_BETWEEN = 1  # other words between those that name the thing
 FEWEST_LEFT = 2  # words of what is left
 _WORD = re.compile(r"[\w-]+")
 _NUMBERS = ("one", "two", "three", "four", "five", "six")
@@ -118,7 +119,11 @@ def _place_of(
         ).append(match)
     most = max(map(len, by_item.values()), default=0)
     best = [matches for matches in by_item.values() if len(matches) == most]
-    return (best[0][0].start(), best[0][-1].end()) if len(best) == 1 else None
+    if len(best) != 1:
+        return None
+    start, end = best[0][0].start(), best[0][-1].end()
+    is_close = content.count(" ", start, end) <= len(thing) + MOST_BETWEEN
+    return (start, end) if is_close else None
 
 
 def _is_form_of(word: str, thing: Sequence[str]) -> bool:
