@@ -68,11 +68,9 @@ def ranked(
     reading = read_signals(read)
     by = rankers or learned()
 
-    by_key = {candidate.key: candidate for candidate in candidates}
     every = []
     for candidate in candidates:
-        formed = _in_the_form_of_its_message(candidate, by_key)
-        signals = dict(signals_of(formed, relevance, near=weights.near))
+        signals = dict(signals_of(candidate, relevance, near=weights.near))
         signals |= reading.get(candidate.key, {})
         ranker = by.read if candidate.key in reading else by.found
         by_hand = _given_terms(candidate, now=now, period=period, weights=weights)
@@ -82,23 +80,6 @@ def ranked(
     if not shows_outdated:
         every = _with_outdated_lowered(every, weights)
     return tuple(sorted(every, key=lambda result: (-result.score, result.candidate.key)))
-
-
-def _in_the_form_of_its_message(candidate: Candidate, by_key: Mapping[str, Candidate]) -> Candidate:
-    """Return a record with the speaker, length and own words of its message, if it has one message
-    and that was found too. Both then differ only in what they say. Other candidates are returned
-    unchanged.
-    """
-    message = by_key.get(candidate.neighbours[0]) if len(candidate.neighbours) == 1 else None
-    if candidate.speaker is not None or message is None or message.speaker is None:
-        return candidate
-    return replace(
-        candidate,
-        says=message.says,
-        words=message.words,
-        own_words=message.own_words,
-        speaker=message.speaker,
-    )
 
 
 def _given_terms(
