@@ -146,11 +146,11 @@ def test_everyday_changes_are_held_as_before_and_hardly_any_twin_is_lost() -> No
     assert sum(known) >= LEAST_EVERYDAY_KNOWN * len(known)
 
 
-LEAST_PASSING_HELD, LEAST_PASSING_KNOWN = 0.57, 0.92
+LEAST_PASSING_HELD, LEAST_PASSING_KNOWN = 0.58, 0.95
 
 
 def test_changes_in_passing_are_held_as_before_and_hardly_any_twin_is_lost() -> None:
-    """Of the 195 pairs of `wheelwrights` and `thatchers`, 117 were held and 183 known."""
+    """Of the 195 pairs of `wheelwrights` and `thatchers`, 116 were held and 188 known."""
     found = outcomes(all_of(IN_PASSING), believed_in_process)
     held = [one.passed for one in found if one.case.twin_of is None]
     known = [one.passed for one in found if one.case.twin_of is not None]

@@ -299,9 +299,9 @@ def own_clauses(sentence: str) -> Sequence[str]:
     """
     if asks_for_confirmation(sentence):
         return ()
-    told = _pattern("told_at_the_end").search(sentence)
-    if told is not None:  # "what can I do, now that I live in Bristol?"
-        return (told["clause"],)
+    statement = _pattern("told_at_the_end").search(sentence)
+    if statement is not None:  # "what can I do, now that I live in Bristol?"
+        return (statement["clause"],)
     before_colon = _COLON.split(sentence, maxsplit=1)[0]
     clauses = [clause.strip(" :") for clause in _pattern("breaks").split(before_colon)]
     first_words = 1 if "?" in sentence else FIRST_WORDS

@@ -61,7 +61,9 @@ def is_about(
     clause = f"{before[first:]} {after[: last.start() if last else None]}"
     whole = f"{before} {after}"
     own = naming(clause) or naming(whole) or words(spoken(whole))
-    least = LEAST_NAMED if names_old else LEAST_MOVED if is_moved else LEAST_SHARED
+    least = LEAST_MOVED if is_moved else LEAST_SHARED
+    if names_old:
+        least = LEAST_NAMED
     return sum(is_meant_by(word, named) for word in own) >= least * len(own)
 
 

@@ -648,7 +648,7 @@ def _are_of_one_form(value: Value, other: Value) -> bool:
     """Return whether two values have one shape, and both have digits or none: "the 14th" corrects
     "the 12th", and "Thursday" does not.
     """
-    has_digits = [_DIGIT.search(each.text) is not None for each in (value, other)]
+    has_digits = [_DIGIT.search(text) is not None for text in (value.text, other.text)]
     return value.shape == other.shape and has_digits[0] == has_digits[1]
 
 
