@@ -32,6 +32,7 @@ ENDS = [
     ("Ich habe Netflix.", "Netflix gekündigt."),
     ("Ich muss den Keller ausräumen.", "Keller ist leer!"),
     ("Ich mache Yoga.", "Yoga lasse ich sein."),
+    ("Ich bin seit drei Jahren mit Lukas zusammen.", "Lukas und ich haben uns getrennt."),
     ("Je travaille chez Orange.", "j'ai quitté Orange fin mai."),
     ("Je fais du yoga le mercredi.", "Le yoga, j'ai laissé tomber."),
     ("Je dois rendre le dossier CAF.", "Dossier CAF envoyé."),

@@ -79,3 +79,28 @@ def test_what_users_say_of_themselves_with_others_replaces_what_was_known(
 
 def test_a_message_named_user_is_the_users() -> None:
     assert believed(("User", "I live in Leeds.")) == {"I live in Leeds."}
+
+
+RECIPE = "I grew up in Georgia and my husband is a chef.\n1 cup peanuts\n3 eggs"
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        (f"can you swap the nuts in this recipe?\n\n{RECIPE}", set()),
+        ("Here's the listing I want to answer:\n\nWe are a couple and we live in Norwich.", set()),
+        ("my landlord's message:\nI live abroad and I can't come before May.", set()),
+        ("die Nachricht von meinem Vermieter:\nIch wohne im Ausland und komme im Mai.", set()),
+    ],
+)
+def test_a_recipe_a_listing_and_a_message_of_somebody_are_no_words_of_the_user(
+    text: str, known: set[str]
+) -> None:
+    assert said(text) == known
+
+
+def test_several_lines_below_a_question_without_a_text_are_the_user_s_own() -> None:
+    believed_words = said(
+        "What should I cook?\n\nThanks! I live in Kiel.\nI love fish.\nI'm vegan."
+    )
+    assert "I live in Kiel." in believed_words

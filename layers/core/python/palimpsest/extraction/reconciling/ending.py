@@ -123,7 +123,9 @@ def _left_of(record: Record, ended: Sequence[End]) -> str | None:
     """
     named = [end.words for end in ended if end.words]
     lefts = (
-        left(record.content, words) for left in (without_one, without_clause) for words in named
+        without(record.content, words)
+        for without in (without_one, without_clause)
+        for words in named
     )
     return next(
         (left for left in lefts if left and not is_ended(replace(record, content=left), ended)),

@@ -354,6 +354,16 @@ def _is_source(label: str) -> bool:
     return not is_own and anywhere("sources").search(label) is not None
 
 
+def _is_about_oneself(line: str) -> bool:
+    """Return whether a line announces facts about the speaker. "Here's the listing I want to
+    answer" announces a listing.
+    """
+    own, shown = anywhere("about_oneself").search(line), anywhere("presents").search(line)
+    source = anywhere("sources").search(line, shown.end()) if shown else None
+    tells_of_it = source is not None and own is not None and own.start() == source.end() + 1
+    return own is not None and not (tells_of_it and line[own.start() - 1] == " ")
+
+
 def _introduced(text: str) -> Iterator[Mark]:
     """Yield the text after a line that announces words of others, such as "This came from a
     customer:".
@@ -364,7 +374,7 @@ def _introduced(text: str) -> Iterator[Mark]:
         if _shows_itself(text, after_blanks(text, match.end())):
             continue
         is_verse = is_colon and anywhere("verses").search(line) is not None
-        is_own = anywhere("about_oneself").search(line) is not None and not is_verse
+        is_own = _is_about_oneself(line) and not is_verse
         if is_own or not (is_verse or anywhere("sources").search(line)):
             continue
         names_it = anywhere("presents").search(line) is not None

@@ -37,7 +37,8 @@ _EVERYWHERE = frozenset({"i", "ich", "je", "j", "my", "that", "let", "should", "
 """Words that begin too many sentences. Phrases that begin with them are found by another word."""
 _SINCE = re.compile(
     r"\b(?:since|seit|depuis|desde) (?!.*\b(?:kein\w*|nicht|nie|not|no|ya|plus|jamais)\b)"
-    r"[\w' ]{1,30}$",
+    r"(?:(?:hace )?(?:\w+ ){1,2}?(?:jahre?n?|monate?n?|wochen?|tage?n?|ans?|mois|semaines?|jours?"
+    r"|años?|mes(?:es)?|semanas?|días?)\b|[\w' ]{1,30}$)",
     re.IGNORECASE,
 )
 _TAIL = re.compile(r"(?:[\s,]+(?:btw|lol|haha|[:;]-?[()/D]+|<3|[\U0001f300-\U0001faff]+))+$")
