@@ -41,6 +41,13 @@ def results() -> tuple[Outcome, ...]:
     return tuple(outcomes(cases, believed_in_process))
 
 
+def passed(found: Sequence[Outcome]) -> tuple[Sequence[bool], Sequence[bool]]:
+    """Return for each case whether it passed: first of the chances, then of their twins."""
+    held = [one.passed for one in found if one.case.twin_of is None]
+    known = [one.passed for one in found if one.case.twin_of is not None]
+    return held, known
+
+
 @pytest.mark.parametrize(("is_twin", "floor"), [(False, HELD), (True, KNOWN)])
 def test_the_later_sets_keep_what_was_reached(*, is_twin: bool, floor: float) -> None:
     counted = [result for result in results() if (result.case.twin_of is not None) is is_twin]
@@ -98,8 +105,7 @@ def test_with_a_model_that_obeys_the_rules_around_it_hold() -> None:
 def test_most_changes_in_plain_words_are_believed() -> None:
     """Of the 76 pairs of `coopers`, 49 were held and 74 known."""
     found = outcomes(all_of(IN_PLAIN_WORDS[1:]), believed_in_process)
-    held = [one.passed for one in found if one.case.twin_of is None]
-    known = [one.passed for one in found if one.case.twin_of is not None]
+    held, known = passed(found)
     assert sum(held) >= LEAST_PLAINLY_HELD * len(held)
     assert sum(known) >= LEAST_PLAINLY_KNOWN * len(known)
 
@@ -114,8 +120,7 @@ def test_words_of_others_are_told_from_remarks_inside_requests() -> None:
     """
     cases = [case for case in all_of(IN_VOICES[:3]) if case.kind not in CHANGES_OF_KIND]
     found = outcomes(cases, believed_in_process)
-    held = [one.passed for one in found if one.case.twin_of is None]
-    known = [one.passed for one in found if one.case.twin_of is not None]
+    held, known = passed(found)
     assert sum(held) >= LEAST_HELD_IN_VOICES * len(held), [
         one.case.id for one in found if not one.passed
     ]
@@ -128,8 +133,7 @@ LEAST_HELD_AROUND, LEAST_KNOWN_AROUND = 0.62, 0.89
 def test_what_is_said_of_people_and_things_around_the_user_is_known() -> None:
     """Of the 90 pairs of `chandlers`, 63 were held and 82 known."""
     found = outcomes(all_of(IN_VOICES[4:]), believed_in_process)
-    held = [one.passed for one in found if one.case.twin_of is None]
-    known = [one.passed for one in found if one.case.twin_of is not None]
+    held, known = passed(found)
     assert sum(held) >= LEAST_HELD_AROUND * len(held)
     assert sum(known) >= LEAST_KNOWN_AROUND * len(known)
 
@@ -140,8 +144,7 @@ LEAST_EVERYDAY_HELD, LEAST_EVERYDAY_KNOWN = 0.4, 0.93
 def test_everyday_changes_are_held_as_before_and_hardly_any_twin_is_lost() -> None:
     """Of the 80 pairs of `cartwrights`, 34 were held and 76 known."""
     found = outcomes(all_of(EVERYDAY_CHANGES), believed_in_process)
-    held = [one.passed for one in found if one.case.twin_of is None]
-    known = [one.passed for one in found if one.case.twin_of is not None]
+    held, known = passed(found)
     assert sum(held) >= LEAST_EVERYDAY_HELD * len(held)
     assert sum(known) >= LEAST_EVERYDAY_KNOWN * len(known)
 
@@ -152,7 +155,6 @@ LEAST_PASSING_HELD, LEAST_PASSING_KNOWN = 0.58, 0.95
 def test_changes_in_passing_are_held_as_before_and_hardly_any_twin_is_lost() -> None:
     """Of the 195 pairs of `wheelwrights` and `thatchers`, 116 were held and 188 known."""
     found = outcomes(all_of(IN_PASSING), believed_in_process)
-    held = [one.passed for one in found if one.case.twin_of is None]
-    known = [one.passed for one in found if one.case.twin_of is not None]
+    held, known = passed(found)
     assert sum(held) >= LEAST_PASSING_HELD * len(held)
     assert sum(known) >= LEAST_PASSING_KNOWN * len(known)

@@ -368,8 +368,7 @@ def _is_about_it(things: Sequence[str], content: str, value: Value, by: Move) ->
     """Return whether the clause of a value is about the moved things: alone, or with the clause
     that an "and" joins to it.
     """
-    ends = [joint.span() for joint in _several().finditer(content)]
-    part = _part_at(content, value.start, ends)
+    part = _part_at(content, value.start)
     start = content.find(part, max(0, value.start - len(part)))
     place = (value.start - start, value.end - start)
     names_old, is_moved = bool(by.denied), by.is_moved
@@ -384,10 +383,9 @@ def _beside_the_thing(own: Sequence[Value], content: str, by: Move) -> Sequence[
     of several things a value: "the dentist on 4 March and a flight on 6 March".
     """
     heads = {thing[0] for thing in by.things}
-    ends = [joint.span() for joint in _several().finditer(content)]
-    if not ends or not heads:
+    if not heads:
         return own
-    beside = [value for value in own if _names_one(heads, _part_at(content, value.start, ends))]
+    beside = [value for value in own if _names_one(heads, _part_at(content, value.start))]
     return beside or own
 
 
@@ -396,7 +394,9 @@ def _several() -> re.Pattern[str]:
     return compiled(r"[,;]? (?:and|und|et|y) |[,;] ")
 
 
-def _part_at(content: str, place: int, ends: Sequence[tuple[int, int]]) -> str:
+def _part_at(content: str, place: int) -> str:
+    """Return the part of a content between the joints before and after a place in it."""
+    ends = [joint.span() for joint in _several().finditer(content)]
     start = max((end for _, end in ends if end <= place), default=0)
     return content[start : min((begin for begin, _ in ends if begin >= place), default=None)]
 

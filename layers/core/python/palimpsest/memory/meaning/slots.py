@@ -134,7 +134,7 @@ def _readings(sentence: str) -> Iterator[str]:
     """Yield the forms of a sentence in which a value may be found. In the first form, a sentence
     about a change states the new value. The second is the last clause about the user, unless a
     condition comes before it. The third lacks words such as "now", and the fourth a time at its
-    end: "I got promoted to team lead today".
+    end: "I got promoted to team lead as of Monday".
     """
     yield restated(sentence)
     joint = _clause().search(sentence)
