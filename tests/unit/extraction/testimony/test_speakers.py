@@ -45,6 +45,23 @@ def test_a_labelled_line_is_said_by_whom_it_names(text: str) -> None:
     assert stated(user("Note: I live in Kiel.")) == [("user", "residence")]
 
 
+@pytest.mark.parametrize(
+    "heading", ["Flat", "Rent", "Helpers", "Living room", "Feb", "Wohnung", "Logement", "Piso"]
+)
+def test_a_heading_names_no_speaker(heading: str) -> None:
+    text = f"{heading}: I live in Kiel."
+    if heading == "Flat":
+        text = f"Venue: booked at last.\n{text}\nBand: they want £900."
+    assert ("user", "residence") in stated(user(text))
+
+
+@pytest.mark.parametrize(
+    ("label", "speaker"), [("Sent. Bristol", "user"), ("Dr. Weber", "dr. weber"), ("J.R.", "j.r.")]
+)
+def test_a_speaker_begins_the_line(label: str, speaker: str) -> None:
+    assert [subject for subject, _ in stated(user(f"{label}: I live in Kiel."))] == [speaker]
+
+
 def test_the_only_name_of_a_user_whose_id_is_none_is_the_users() -> None:
     told = {"role": "user", "name": "Bob", "content": "I live in Kiel."}
     assert stated(told, user_id="u-17") == [("user", "residence")]

@@ -29,10 +29,14 @@ _LED = re.compile(
     re.IGNORECASE,
 )
 LONGEST_LEAD = 16
+_SENTENCE = re.compile(
+    r"(?<!\w)(?!(?:Dr|Mrs?|Ms|Prof|St|Sra?|Dra?|Mme|Mlle|Hr|Fr)\.)\w{2,}\. ", re.IGNORECASE
+)
+"""The end of a sentence. Titles have a full stop too."""
 NOT_LOOKED_FOR = frozenset(
     {
         "closing", "salutation", "not_a_person", "mail_headers", "own_labels", "machine_labels",
-        "self_labels", "headings", "documents", "wrote_line", "questions", "others",
+        "self_labels", "headings", "topics", "documents", "wrote_line", "questions", "others",
         "passwords", "bare_objects", "orders", "asks_in_short",
         "media_verbs", "introduces", "introduced", "begins_own",
         "parts_of_a_profile", "persons", "of_persons", "examples", "told_by_i",
@@ -323,11 +327,22 @@ def in_lines(
             yield match
 
 
+@cache
+def _topics() -> frozenset[str]:
+    return frozenset(topic for words in _languages() for topic in words["topics"])
+
+
 def is_own_label(label: str) -> bool:
     """Return whether a label announces the speaker's own words, as "Note to self" and "Please
-    remember this" do.
+    remember this" do. So does a heading that names a topic ("Venue"), and a name that does not
+    begin its line, as in "Sent. Bristol: …".
     """
-    return whole("own_labels").fullmatch(label) is not None or asks_to_keep(label)
+    return (
+        whole("own_labels").fullmatch(label) is not None
+        or label.replace("’", "'").casefold() in _topics()
+        or _SENTENCE.search(label) is not None
+        or asks_to_keep(label)
+    )
 
 
 def is_order(label: str) -> bool:
