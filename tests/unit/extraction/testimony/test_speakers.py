@@ -48,10 +48,9 @@ def test_a_labelled_line_is_said_by_whom_it_names(text: str) -> None:
 @pytest.mark.parametrize(
     "heading", ["Flat", "Rent", "Helpers", "Living room", "Feb", "Wohnung", "Logement", "Piso"]
 )
-def test_a_heading_names_no_speaker(heading: str) -> None:
-    text = f"{heading}: I live in Kiel."
-    if heading == "Flat":
-        text = f"Venue: booked at last.\n{text}\nBand: they want £900."
+@pytest.mark.parametrize("around", ["{}", "Venue: booked at last.\n{}\nBand: they want £900."])
+def test_a_heading_names_no_speaker(heading: str, around: str) -> None:
+    text = around.format(f"{heading}: I live in Kiel.")
     assert ("user", "residence") in stated(user(text))
 
 
