@@ -46,7 +46,8 @@ def test_a_labelled_line_is_said_by_whom_it_names(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "heading", ["Flat", "Rent", "Helpers", "Living room", "Feb", "Wohnung", "Logement", "Piso"]
+    "heading",
+    ["Flat", "Rent", "Helpers", "Living room", "Feb", "Wohnung", "Fußboden", "Logement", "Piso"],
 )
 @pytest.mark.parametrize("around", ["{}", "Venue: booked at last.\n{}\nBand: they want £900."])
 def test_a_heading_names_no_speaker(heading: str, around: str) -> None:

@@ -329,7 +329,7 @@ def in_lines(
 
 @cache
 def _topics() -> frozenset[str]:
-    return frozenset(topic for words in _languages() for topic in words["topics"])
+    return frozenset(topic.casefold() for words in _languages() for topic in words["topics"])
 
 
 def is_own_label(label: str) -> bool:
