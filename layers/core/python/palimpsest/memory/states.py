@@ -5,8 +5,9 @@ vegetarian" and "I don't eat meat".
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import chain
 from typing import Final
 
 from palimpsest.memory.meaning.reading import SLOT_FORMS, slot_entries
@@ -38,6 +39,11 @@ def meanings(content: str) -> Iterator[str]:
             yield f"{'not ' if _DENIAL.search(around) else ''}{state}"
 
 
+def names_a_state(content: str) -> bool:
+    """Return whether a statement names one of the states, denied or not."""
+    return _any_state().search(_APOSTROPHES.sub("'", content)) is not None
+
+
 @cache
 def topics_of_one_value() -> frozenset[str]:
     """The topics that have one value at a time, such as `residence`."""
@@ -47,11 +53,21 @@ def topics_of_one_value() -> frozenset[str]:
 
 @cache
 def _states() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    return tuple((state, _any_of(words)) for state, words in _words_by_state().items())
+
+
+@cache
+def _any_state() -> re.Pattern[str]:
+    return _any_of(chain.from_iterable(_words_by_state().values()))
+
+
+def _words_by_state() -> Mapping[str, Sequence[str]]:
     every: dict[str, list[str]] = {}
     for file in word_files(PACKAGE).values():
         for state, words in file.get("states", {}).items():
             every.setdefault(state, []).extend(words)
-    return tuple(
-        (state, re.compile(rf"(?<!\w)(?:{'|'.join(words)})(?!\w)", re.IGNORECASE))
-        for state, words in every.items()
-    )
+    return every
+
+
+def _any_of(words: Iterable[str]) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{'|'.join(words)})(?!\w)", re.IGNORECASE)

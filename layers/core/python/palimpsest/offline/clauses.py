@@ -37,7 +37,9 @@ _PATTERNS = {
     "introduces": r"(?:this is|I['’]?m|I am) {name}",
     "own_clause": r"^\W*(?:{own})[^,;]*?(?:\b(?:{verbs_of_a_clause})\b|['’](?:s|re|m|ve)\b)",
     "list": r"(?P<first>{item})(?P<middle>(?:, {item})*),? (?:{joins_items}) (?P<last>{item})\W*",
-    "dangles": r"[\s,;:]+(?:{danglers})$",
+    "dangles": (
+        r"(?:[\s,;:]+(?:{danglers})|[,;:]\s+(?:[^\s,;:]+\s+){0,5}(?:{before_words})|[\s,;:]*[(«„“])$"
+    ),
     "refers_to_somebody": r"\b(?:him|her|them|it|that|she|he|they"
     r"|ihn|ihm|sie|ihnen|lui|leur|lo|la|le)\b"
     r"|^\W*\w+ (?:in|at|from|to|with|bei|aus|auf|nach|zu|mit|à|en|de|chez|con)\b",
@@ -334,8 +336,8 @@ def objects(statement: str, *, start: int) -> list[str]:
 
 
 def without_dangler(sentence: str) -> str:
-    """Return a sentence without a conjunction at its end, after which words were taken out: "I bank
-    with Monzo and".
+    """Return a sentence without what only leads to words at its end that were taken out: the
+    conjunction in "I bank with Monzo and", or "he said" in "The trial is over, he said".
     """
     return _pattern("dangles").sub("", sentence) or sentence
 

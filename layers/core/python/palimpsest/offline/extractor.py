@@ -63,6 +63,7 @@ from palimpsest.offline.phrases import (
     kind_of,
     words_that_name_nothing,
 )
+from palimpsest.offline.self_contained import is_self_contained
 from palimpsest.offline.subjects import with_subject
 from palimpsest.text import salience
 from palimpsest.text.dates import relative_dates
@@ -322,14 +323,14 @@ def _plainly(sentence: str) -> str:
     a known kind.
     """
     plain = without_signals(sentence)
-    return plain if plain != sentence and not _is_known(sentence) and _is_known(plain) else sentence
+    return plain if plain != sentence and not is_known(sentence) and is_known(plain) else sentence
 
 
 def _states_known(sentence: str) -> bool:
-    return any(map(_is_known, (without_signals(sentence), *sentence.split(", "))))
+    return any(map(is_known, (without_signals(sentence), *sentence.split(", "))))
 
 
-def _is_known(text: str) -> bool:
+def is_known(text: str) -> bool:
     """Return whether the text is a statement of a known kind or about a known topic."""
     return kind_of(text)[0] is not None or slot_of(text) is not None
 
@@ -356,7 +357,7 @@ def _stated(sentence: str, day: date) -> Sequence[Stated]:
         statement
         if text == sentence
         else partial(statement, content=ended(statement.keywords["content"]))
-        for part, quote in parts(sentence, is_known=_is_known)
+        for part, quote in parts(sentence, is_known=is_known)
         for text in _each(part)
         if (statement := _statement(text, day, quote=quote))
     ]
@@ -437,7 +438,7 @@ def _of_kind(
 ) -> Stated | None:
     """Return the statement that a text of this kind, with this meaning, makes."""
     if kind is None or matched is None or _is_of_a_relative(kind, slot, text):
-        finding = _of_no_kind(text, day, quote=quote, is_known=slot is not None)
+        finding = _of_no_kind(text, day, quote=quote, has_topic=slot is not None)
         if finding is None or slot is None:
             return finding
         return partial(finding, type="fact", topic=slot.topic, importance=OF_WHO_ONE_IS)
@@ -506,37 +507,51 @@ def _is_of_a_relative(kind: StatementKind, slot: Slot | None, text: str) -> bool
     return slot is not None and kind.name == "life_event" and not ends_of(text)
 
 
-def _of_no_kind(text: str, day: date, *, quote: str, is_known: bool) -> Stated | None:
-    """Return the statement that a text of no known kind makes. `is_known` is true if its topic is
+def _of_no_kind(text: str, day: date, *, quote: str, has_topic: bool) -> Stated | None:
+    """Return the statement that a text of no known kind makes. `has_topic` is true if its topic is
     known nevertheless.
     """
-    bag = words(text)
     is_own = salience.is_own(text) or implies_the_user(text)
-    is_who = tells_who_the_user_is(text)
-    # It needs neither names nor numbers then.
-    is_told = is_own or is_report(text)
-    is_enough = is_known or dates_a_thing(text) or (is_told and not salience.is_noisy(text))
-    if not is_known and not is_own and is_order(text):
+    if not _says_enough(text, is_own=is_own, has_topic=has_topic):
         return None
-    if not is_enough:
-        worth = salience.worth(
-            text, speaker=salience.USER, bag=bag, topic=frozenset(), who=is_who, asks=False
-        )
-        if worth < WORTH_REMEMBERING:
-            return None
-    if is_filler(without_greeting(text), bag) or asks_for_something(text) or says_nothing(text):
-        return None
-    if not is_known and (
-        only_asks(text) or is_fragment(text) or (not is_own and leans_on_a_question(text))
-    ):
+    if not (has_topic or _stands_alone(text, is_own=is_own)):
         return None
     type_ = "event" if is_own and relative_dates(text, at=day) else "fact"
     importance = OF_ONESELF if is_own else PLAIN
-    if is_who:
+    if tells_who_the_user_is(text):
         importance = OF_WHO_ONE_IS
     elif type_ == "event":
         importance = EVENT
     return partial(_finding(text, quote), type=type_, importance=importance)
+
+
+def _stands_alone(text: str, *, is_own: bool) -> bool:
+    """Return whether a text of no known kind or topic means something without its conversation."""
+    if not is_own and (is_order(text) or leans_on_a_question(text)):
+        return False
+    if only_asks(text) or is_fragment(text):
+        return False
+    return dates_a_thing(text) or is_self_contained(text)
+
+
+def _says_enough(text: str, *, is_own: bool, has_topic: bool) -> bool:
+    """Return whether a text is worth remembering, and neither small talk nor a request."""
+    bag = words(text)
+    if is_filler(without_greeting(text), bag) or asks_for_something(text) or says_nothing(text):
+        return False
+    if has_topic or dates_a_thing(text):
+        return True
+    if (is_own or is_report(text)) and not salience.is_noisy(text):  # needs no names or numbers
+        return True
+    worth = salience.worth(
+        text,
+        speaker=salience.USER,
+        bag=bag,
+        topic=frozenset(),
+        who=tells_who_the_user_is(text),
+        asks=False,
+    )
+    return worth >= WORTH_REMEMBERING
 
 
 def _relations(kind: StatementKind, matched: re.Match[str]) -> Iterator[Relation]:

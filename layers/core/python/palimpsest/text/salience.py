@@ -97,6 +97,15 @@ def is_own(sentence: str) -> bool:
     return OWN in _likely(sentence) and bool(_patterns()[OWN].search(sentence.lower()))
 
 
+def has_number(sentence: str) -> bool:
+    """Return whether the sentence has a number or a date, in digits or in words."""
+    if _NUMBER.search(sentence):
+        return True
+    return NUMBER_WORD in _likely(sentence) and bool(
+        _patterns()[NUMBER_WORD].search(sentence.lower())
+    )
+
+
 def own_words(text: str) -> int:
     """Return the number of words with which the text speaks in the first person."""
     if OWN not in _likely(text):
