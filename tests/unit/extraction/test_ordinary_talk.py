@@ -69,6 +69,7 @@ def known_after(*said: str | tuple[str, str]) -> list[str]:
         ),
         ("I normally take £320 a day.", "From 6 April I want my day rate to be £350."),
         ("I'm alive and so is the cat.", '8B now starts chemistry: "particles".'),
+        ("My notes are on a server in Bonn, one of two.", "We sold one!"),
         ("We live in Cardiff.", "The new place is 2.1 km from his school."),
     ],
 )

@@ -330,13 +330,18 @@ def _ends_of(clause: str, before: str, numbers: Sequence[int]) -> list[End]:
         # A clause of "my sister and her boyfriend broke up" is "her boyfriend broke up".
         if clause.startswith(named) and _OF_ANOTHER.match(named):
             continue
-        meant = naming(before if _PRONOUN.match(named) else named)
-        meant = () if all(map(_number().fullmatch, meant)) else meant
+        meant = _thing(before if _PRONOUN.match(named) else named)
         end = End(cue.kind, cue.about, meant, named)
         ends += [end] if end.words or end.about else []
-        shorter = naming(_without_tail(named)) if cue.kind in MAY_HAVE_A_TAIL else ()
+        shorter = _thing(_without_tail(named)) if cue.kind in MAY_HAVE_A_TAIL else ()
         ends += [replace(end, words=shorter)] if shorter and shorter != meant else []
     return ends
+
+
+def _thing(named: str) -> tuple[str, ...]:
+    """Return the words that name an ended thing. Numbers alone name none: "we sold one"."""
+    words = naming(named)
+    return () if all(map(_number().fullmatch, words)) else words
 
 
 @cache
