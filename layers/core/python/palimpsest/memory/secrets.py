@@ -1,4 +1,4 @@
-"""Masks secrets in what callers save as memories."""
+"""Masks secrets in memories that callers save."""
 
 from __future__ import annotations
 

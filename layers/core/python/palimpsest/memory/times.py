@@ -126,8 +126,8 @@ def _clause_end() -> re.Pattern[str]:
 
 
 def lasts_until(text: str, *, at: date) -> date | None:
-    """Return the last day of what a text says, as of a vacation "until Sunday". Return None if it
-    names none, or if it says what must be done by then.
+    """Return until when a text holds, such as a vacation "until Sunday". Return None if it names no
+    such day, or if something must be done by then.
     """
     begins = text[:MOST_READ]
     lower = _lowered(begins)

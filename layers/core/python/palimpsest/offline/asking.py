@@ -84,10 +84,10 @@ def without_asking(sentence: str) -> str:
     """Return the sentence without the questions and requests before and after its statements.
     "wife's a nurse, any gift ideas" becomes "wife's a nurse".
 
-    The sentence is returned unchanged if it only asks, if it asks whether it is right ("I live in
-    Kiel, is that right"), or if the request before the statements may be about a text: "write to
-    Tom, I'm sick". A sentence with a question mark is also returned unchanged if its other clauses
-    are not about the speaker, because they may belong to the question.
+    The sentence is returned unchanged in four cases. It only asks. It asks whether it is right ("I
+    live in Kiel, is that right"). The request before the statements may be about a text ("write to
+    Tom, I'm sick"). It has a question mark, and its other clauses are not about the speaker: they
+    may belong to the question.
     """
     places = _clauses(sentence)
     if len(places) == 1:  # the question of a reason may have been left out before
@@ -137,7 +137,7 @@ def _without_reason(clause: str) -> str:
 
 def _asks(clause: str) -> bool:
     """Return whether a clause after the statements only asks. It does not if it names one of the
-    user's people. After a colon, only the words behind it count.
+    user's people. Of a clause with a colon, only the words after it count.
     """
     asking = clause.rpartition(":")[2]
     if people_named(clause) or _is_relative(asking):

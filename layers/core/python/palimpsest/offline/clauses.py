@@ -115,8 +115,8 @@ def to_the_point(text: str) -> str:
 
 
 def without_introduction(sentence: str) -> str:
-    """Return the sentence without words that only introduce somebody of whom it then tells more:
-    "It's for my son, he's seven." becomes "my son, he's seven.".
+    """Return the sentence without words that only introduce a person. "It's for my son, he's
+    seven." becomes "my son, he's seven.".
     """
     return after(_pattern("introduced"), sentence)
 

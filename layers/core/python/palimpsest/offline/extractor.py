@@ -247,9 +247,9 @@ class _MessageReader:
 
 
 def _stating(sentence: str) -> str:
-    """Return the sentence without questions and requests, unless one of them may change a known
-    value, as in "about the dinner, make it twelve people", or belongs to an instruction: "from now
-    on give me long, detailed answers please".
+    """Return the sentence without questions and requests. A request stays if it may change a known
+    value ("about the dinner, make it twelve people"), or if it belongs to an instruction ("from now
+    on give me long, detailed answers please").
     """
     rest = without_asking(sentence)
     if rest == sentence or (changes_a_value(sentence) and not changes_a_value(rest)):
@@ -364,7 +364,7 @@ def _stated(sentence: str, day: date) -> Sequence[Stated]:
 
 
 def _stated_within(sentence: str, day: date) -> Sequence[Stated]:
-    """Return the statements of single clauses of a sentence that is no statement as a whole."""
+    """Return the statements of single clauses, for a sentence that as a whole states nothing."""
     clauses = () if is_in_jest(sentence) else own_clauses(sentence)
     return [
         partial(statement, content=ended(to_the_point(clause)))
@@ -465,8 +465,8 @@ def _of_answers(text: str, kind: StatementKind | None, slot: Slot, *, quote: str
 
 
 def _kind_of(text: str) -> tuple[StatementKind | None, re.Match[str] | None]:
-    """Return the kind of a text and the match of its phrase. Words such as "now" are no part of
-    what it names, unless only they make it a rule: "from now on use kilometres".
+    """Return the kind of a text and the match of its phrase. Words such as "now" do not belong
+    to the phrase, unless only they make the text a rule: "from now on use kilometres".
     """
     timeless = without_present(text)
     kind, matched = kind_of(text)

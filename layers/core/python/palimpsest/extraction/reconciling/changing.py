@@ -66,8 +66,8 @@ def changes(finding: Finding, statement: Statement, rank: int, state: KnownState
 def takes_a_place(
     finding: Finding, statement: Statement, rank: int, state: KnownStatements
 ) -> bool:
-    """Return whether the statement says that the user has a thing of another make now than the one
-    that is known. If so, the statement takes the place of the known one.
+    """Return whether the statement says that the user now has a thing of another make. If so, the
+    statement replaces the known statement about that thing.
     """
     is_own = statement.type in ("fact", "event") and (statement.subject or USER) == USER
     is_own &= speaker_of(statement) == USER

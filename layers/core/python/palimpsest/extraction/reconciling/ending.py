@@ -112,7 +112,7 @@ def _lifts(statement: Statement, record: Record) -> bool:
 
 
 def is_own_search(record: Record, thing: Sequence[str]) -> bool:
-    """Return whether a record says that the user is looking for what is found."""
+    """Return whether a record says that the user is looking for this thing."""
     is_of_user = (record.subject or USER) == USER and record.type != "instruction"
     return is_of_user and is_search_for(record.content, thing)
 

@@ -77,10 +77,11 @@ def reconciled(
 
 
 def _says_nothing_else(statement: Statement) -> bool:
-    """Return whether the statement of an end gives no topic a value, begins no other state, allows
-    nothing ("I can eat nuts again"), names nothing that takes the place of the ended thing, has no
-    other clause that states something, and tells of no deed on a day, as "I ran the marathon on
-    Sunday" does.
+    """Return whether the statement of an end says nothing that is worth a memory of its own.
+
+    It does if it gives a topic a value, begins another state, allows something ("I can eat nuts
+    again"), or names a thing that replaces the ended one. It also does if another clause of it is
+    a statement, or if it reports a deed on a day: "I ran the marathon on Sunday".
     """
     content = statement.content
     is_deed = statement.type == "event" and any(end.kind == "done" for end in ends_of(content))

@@ -95,8 +95,8 @@ _DENIED = re.compile(
 
 
 def _is_denied(text: str, place: int) -> bool:
-    """Return whether words before a place deny what begins there: "don't", "this is not a". A
-    question such as "why don't we" or "can't we" is no denial.
+    """Return whether words before a place deny what begins there: "don't", "this is not a". The
+    questions "why don't we" and "can't we" deny nothing.
     """
     match = _DENIED.search(text, max(0, place - LONGEST_DENIAL), place)
     return match is not None and match["can_we"] is None and match["why"] is None

@@ -113,7 +113,7 @@ def _signed(text: str, *, user: str | None) -> Iterator[Mark]:
         start = _start_of_letter(text, begun, signed.start())
         is_first = start <= first
         by_name = salutation().match(text, start) is not None
-        # If the user's id is no name, this may be the user's own letter.
+        # This may be the user's own letter if the user's id isn't a name.
         if is_first and not by_name and not _ID_IS_A_NAME.fullmatch(user or ""):
             continue
         yield start, paragraph_end(text, signed.end()), "mail"

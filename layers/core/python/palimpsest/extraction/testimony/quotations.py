@@ -79,9 +79,8 @@ def _gives() -> Phrases:
 
 
 def _given(text: str) -> Iterator[Mark]:
-    """Yield the words of a text of others that follow a colon, such as "I never eat sugar" in "It
-    says: I never eat sugar", and the words of a work, such as "I am a ghost" in "The first line
-    is: I am a ghost".
+    """Yield the words of others and of works that follow a colon. The first are "I never eat sugar"
+    in "It says: I never eat sugar", the second "I am a ghost" in "The first line is: I am a ghost".
     """
     if ":" not in text:
         return

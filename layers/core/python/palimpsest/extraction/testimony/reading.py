@@ -61,12 +61,15 @@ def _without_middle(text: str) -> str:
 
 @dataclass(slots=True)
 class Reader:
-    """The state of reading a session's messages, by sequence number: `taken_back` has the reasons
-    for messages that their speaker took back later, `last_by` the last message by each speaker's
-    name, `withheld` the words that are not their speaker's testimony, and `reasons` why each of
-    these parts is withheld. `material` has the messages that only other messages show to be no
-    testimony: they belong to a role-play, are a text that was announced, or were taken back as a
-    joke. `last_turn` is the last message of a user with the answers to it; None before the first.
+    """The state of reading a session's messages. They are named by their sequence numbers.
+
+    - `taken_back` has the reasons for messages that their speaker took back later.
+    - `last_by` has the last message by each speaker's name.
+    - `withheld` has the words that are not their speaker's testimony.
+    - `reasons` has the reason for each of these parts.
+    - `material` has the messages that are no testimony because of other messages. They belong to a
+      role-play, are a text that was announced, or were taken back as a joke.
+    - `last_turn` is the last message of a user with the answers to it. It is None before the first.
     """
 
     user: str | None = None
@@ -245,7 +248,7 @@ def reader_after(messages: Iterable[Message], *, user: str | None) -> Reader:
     for message in messages:
         if message.role in ("user", "assistant"):
             reader.reads(message)
-    # Only the state goes on. The messages themselves are not part of the step.
+    # Only the state is kept. The messages themselves are not part of the step.
     return Reader(
         user,
         plays=reader.plays,

@@ -39,8 +39,8 @@ def _report() -> re.Pattern[str]:
 
 
 def _reporter(sentence: str) -> str | None:
-    """Return the name of somebody to whom the beginning of a sentence gives the rest of it, as "As
-    Bob put it: …" and "According to Bob …" do; None if there is no such name.
+    """Return whose words a sentence repeats according to its beginning, as in "As Bob put it: …"
+    and "According to Bob …". Return None if its beginning names nobody.
     """
     report = _report().match(sentence)
     name = (report["name"] or report["source"]) if report is not None else None

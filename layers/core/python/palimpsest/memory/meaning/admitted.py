@@ -63,8 +63,8 @@ def _words_of_admissions() -> frozenset[str]:
 
 
 def without_announcement(sentence: str) -> str:
-    """Return the sentence without the words that only announce a correction: "Correction to what
-    you have on file: I start on Monday".
+    """Return the sentence without the words that only announce a correction. "Correction for your
+    files: I start on Monday" becomes "I start on Monday".
     """
     if _MARK.search(sentence, 0, LONGEST) is None:
         return sentence
@@ -129,6 +129,6 @@ def _likeness(new: str, old: str) -> float:
 
 
 def _telling(clause: str) -> Sequence[str]:
-    """Return the words of a clause without those that name nothing. Days and numbers stay."""
+    """Return the words of a clause that name something, with days and numbers."""
     plain = clause.replace("-", " ").replace("\u2019", " ").replace("'", " ")
     return [word for word in words(plain) if word not in empty_words()]

@@ -175,8 +175,7 @@ class Move:
     """A sentence that gives a thing new values. `things` are the words that name it, each as a
     phrase. `of` are the words after "of" or "with" that belong to its name. If `is_marked` is
     false, nothing in the sentence says that something has changed. `is_plain` is true for a
-    sentence such as "my deposit is 550 euros", and `is_moved` for one that says that something was
-    moved or raised.
+    sentence such as "my deposit is 550 euros". `is_moved` is true if something was moved or raised.
     """
 
     things: tuple[tuple[str, ...], ...]
@@ -379,8 +378,8 @@ def _is_about_it(things: Sequence[str], content: str, value: Value, by: Move) ->
 
 
 def _beside_the_thing(own: Sequence[Value], content: str, by: Move) -> Sequence[Value]:
-    """Return the values that stand beside the thing that a move is about, if the content gives each
-    of several things a value: "the dentist on 4 March and a flight on 6 March".
+    """Return the values of the thing that a move is about, if the content gives each of several
+    things a value: "the dentist on 4 March and a flight on 6 March".
     """
     heads = {thing[0] for thing in by.things}
     if not heads:
@@ -444,9 +443,8 @@ def _is_of(by: Move, named: Sequence[str]) -> bool:
 
 def _is_named(head: str, named: Sequence[str]) -> bool:
     """Return whether a thing is named by its word, or in a German compound that begins or ends with
-    it: "Termin" by "Zahnarzttermin", "Abgabetermin" by "Abgabe". An appointment is named by whom it
-    is with, as in "the dentist on Monday", a deadline by another word for it, and a dose by its
-    measure.
+    it: "Termin" by "Zahnarzttermin", "Abgabetermin" by "Abgabe". An appointment is also named by
+    a person ("the dentist on Monday"), a deadline by another word for it, a dose by its measure.
     """
     return (
         is_meant_by(head, named)

@@ -235,7 +235,7 @@ def _taken_out(
 
 def _without_middle(text: str, start: int, before: _Separator, after: _Separator) -> str | None:
     """Return the text without the thing between two separators. Return None if it is the name of
-    what comes before ("a cat, Momo, and a dog"), or if other words are there.
+    the thing before it ("a cat, Momo, and a dog"), or if other words are there.
     """
     determiner = _determiner().match(text, before.end)
     begins = determiner.end() if determiner else before.end
@@ -254,8 +254,8 @@ def _are_one_subject(text: str, between: _Separator) -> bool:
 
 
 def _end_with_its_place(text: str, start: int, end: int) -> int:
-    """Return the end of the last thing with words such as "in Wales" after it, if the things before
-    it have such words of their own: "a flat in Leeds and a cottage in Wales".
+    """Return where the last of several things ends. Words such as "in Wales" belong to it if the
+    other things have such words too: "a flat in Leeds and a cottage in Wales".
     """
     own = _OWN_PLACE.match(text, end)
     is_own = own is not None and re.search(rf"\b{own['begins']}\b", text[:start]) is not None

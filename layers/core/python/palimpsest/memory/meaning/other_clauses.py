@@ -1,5 +1,5 @@
-"""Takes the clause about a thing that has ended out of a statement, if another clause of it is a
-statement by itself: "We use MongoDB, the backend is in Go" becomes "The backend is in Go".
+"""Takes the clause about an ended thing out of a statement, if another clause is a statement by
+itself. "We use MongoDB, the backend is in Go" becomes "The backend is in Go".
 """
 
 from __future__ import annotations

@@ -249,8 +249,8 @@ def _openers() -> re.Pattern[str]:
 
 @cache
 def _owned() -> Sequence[tuple[re.Pattern[str], str]]:
-    """Return, for each language, a pattern of what speakers own at the beginning of a sentence that
-    leaves out "my", and its word for "my".
+    """Return, for each language, a pattern of the things that speakers own, and the word for "my".
+    The pattern is for the beginning of a sentence without that word.
     """
     owned = [
         ("|".join(file["lists"]["owned"]), file["my"])
