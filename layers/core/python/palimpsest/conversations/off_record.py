@@ -12,11 +12,13 @@ from palimpsest.privacy.asked import asks_for_secret, gives_it, is_bare_secret, 
 from palimpsest.privacy.wishes import Wish, kept_from, wish_of
 from palimpsest.text.folding import normalized
 
-ON_RECORD, THIS_TURN, NEXT_TURN_TOO, ASKED, NAMED = 0, 1, 2, 3, 4
-"""How far words are off the record after a message: not at all, in this turn, or in this turn and
-the next. With `ASKED` and `NAMED` nothing is off the record yet, but the next message may give a
-secret: the assistant has just asked for one, or the user has named one.
+ON_RECORD, THIS_TURN, NEXT_TURN_TOO, ASKED, NAMED, UNTIL_RESUMED = 0, 1, 2, 3, 4, 5
+"""How far words are off the record after a message: not at all, in this turn, in this turn and the
+next, or until the user says that they are on the record again. With `ASKED` and `NAMED` nothing is
+off the record yet, but the next message may give a secret: the assistant has just asked for one, or
+the user has named one.
 """
+HIDDEN = frozenset({THIS_TURN, NEXT_TURN_TOO, UNTIL_RESUMED})
 
 MOST_TAKEN_BACK = 30
 """The most messages of an earlier turn that a later message can put off the record."""
@@ -54,12 +56,12 @@ def marked(messages: Sequence[Message], *, reach: int, base: int = 0) -> Marked:
             is_wished = (
                 wish.is_off_record and kept_from(text, before=None if is_first else "") is None
             )
-            is_off = message.is_off_record or is_wished or _is_covered(text, reach)
-            reach = _reach_of(wish, is_off=is_off or wish.is_off_record, is_first=is_first)
+            is_off = message.is_off_record or is_wished or _is_covered(text, wish, reach)
+            reach = _reach_of(wish, reach, is_off=is_off or wish.is_off_record, is_first=is_first)
             if reach == ON_RECORD and names_secret(text):
                 reach = NAMED
         else:
-            is_hidden = reach in (THIS_TURN, NEXT_TURN_TOO)
+            is_hidden = reach in HIDDEN
             is_off = message.is_off_record or (is_hidden and message.role not in UNSHOWN_ROLES)
             if message.role == "assistant" and not is_hidden:
                 left = NAMED if reach == NAMED else ON_RECORD
@@ -68,19 +70,22 @@ def marked(messages: Sequence[Message], *, reach: int, base: int = 0) -> Marked:
     return Marked(tuple(done), reach, takes_back)
 
 
-def _is_covered(text: str, reach: int) -> bool:
-    """Return whether a user's text is off the record because of words before it: the turn before
+def _is_covered(text: str, wish: Wish, reach: int) -> bool:
+    """Return whether a user's text is off the record because of words before it: an earlier turn
     wished so, or the text is a secret that was asked for or named.
     """
     is_asked = reach == ASKED and is_bare_secret(text)
     is_secret = is_asked or (reach == NAMED and gives_it(text))
-    return reach == NEXT_TURN_TOO or is_secret
+    is_over = wish.resumes and not wish.resumes_late
+    return reach == NEXT_TURN_TOO or (reach == UNTIL_RESUMED and not is_over) or is_secret
 
 
-def _reach_of(wish: Wish, *, is_off: bool, is_first: bool) -> int:
+def _reach_of(wish: Wish, reach: int, *, is_off: bool, is_first: bool) -> int:
     """Return how far a user's message puts its turn off the record. The first message of a session
     has nothing to take back, so a wish to do so is about the next turn.
     """
+    if wish.begins or (reach == UNTIL_RESUMED and not wish.resumes):
+        return UNTIL_RESUMED
     if wish.covers_next or (wish.takes_back and is_first):
         return NEXT_TURN_TOO
     return THIS_TURN if is_off else ON_RECORD

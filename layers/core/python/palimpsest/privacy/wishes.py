@@ -4,9 +4,10 @@ from __future__ import annotations
 
 # ruff: noqa: RUF001 - marks of many scripts
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache, lru_cache
 
+from palimpsest.privacy.asks import asked_in
 from palimpsest.privacy.clauses import names_words, wish_clauses, without
 from palimpsest.privacy.phrases import anywhere, phrases
 from palimpsest.text.analyser import function_words, words
@@ -16,6 +17,9 @@ MOST_READ = 2_000
 """How many characters at each end of a message are read. People state a wish at the beginning or at
 the end, not inside a pasted text.
 """
+
+FEW_WORDS = 4
+"""So few words beside a wish state nothing: "yes ok, good"."""
 
 _QUOTED = Sought(
     r"```.*?(?:```|\Z)|^[ \t]{0,3}>[^\n]*$|\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|„[^“”\n]{1,400}[“”]"
@@ -92,13 +96,18 @@ class Wish:
     """A wish to keep words off the record. If `is_off_record` is true, the message must not be
     remembered. If `takes_back` is true, the speaker's message before it must not be remembered.
     If `covers_next` is true, the speaker's next message must not be remembered. If `looks_back` is
-    true, the text is only a wish, and the wish is about words before it.
+    true, the text is only a wish, and the wish is about words before it. If `begins` is true,
+    nothing must be remembered until a message that `resumes`. If `resumes_late` is true, that
+    message says something before it resumes.
     """
 
     is_off_record: bool = False
     takes_back: bool = False
     covers_next: bool = False
     looks_back: bool = False
+    begins: bool = False
+    resumes: bool = False
+    resumes_late: bool = False
 
 
 NO_WISH = Wish()
@@ -107,11 +116,49 @@ NO_WISH = Wish()
 @lru_cache(maxsize=512)
 def wish_of(text: str) -> Wish:
     """Return the wish that a text states. Quoted words state no wish."""
-    if not _STEM.are_in(text):
-        return NO_WISH
     if len(text) > 2 * MOST_READ:
         text = f"{text[:MOST_READ]}\n{text[-MOST_READ:]}"
-    unquoted = anywhere("keep").sub(" ", _QUOTED.sub(" ", text))
+    unquoted = _QUOTED.sub(" ", text)
+    return _both(_wish_by_patterns(unquoted), _wish_by_weights(unquoted))
+
+
+def _both(wish: Wish, other: Wish) -> Wish:
+    return Wish(*(getattr(wish, part.name) or getattr(other, part.name) for part in fields(Wish)))
+
+
+def _wish_by_weights(text: str) -> Wish:
+    """Return the wish that learned weights find. A wish about words before it takes back an earlier
+    message if its own message says nothing before it. A wish about the words after it lasts until
+    it is resumed, if its own message says nothing after it.
+    """
+    from palimpsest.text.salience import is_own  # not at import: few messages state a wish
+
+    found = list(asked_in(text))
+    asks = {name for name, _, _ in found}
+    if not asks:
+        return NO_WISH
+    _, start, _ = found[0]
+    _, _, end = found[-1]
+    is_first, is_last = _says_little(text[:start]), _says_little(text[end:])
+    if asks == {"resume"}:
+        return Wish(resumes=True, resumes_late=not is_first)
+    return Wish(
+        is_off_record=True,
+        takes_back="back" in asks and (is_first or not is_own(text[:start])),
+        looks_back=asks == {"back"} and is_first and is_last,
+        begins="next" in asks and is_last,
+        resumes="resume" in asks and "next" not in asks,
+    )
+
+
+def _says_little(text: str) -> bool:
+    return text.count(" ") < FEW_WORDS or not _WORD.search(anywhere("nothing_said").sub(" ", text))
+
+
+def _wish_by_patterns(text: str) -> Wish:
+    if not _STEM.are_in(text):
+        return NO_WISH
+    unquoted = anywhere("keep").sub(" ", text)
     clauses = tuple(wish_clauses(unquoted))
     takes_back = anywhere("forget").search(unquoted) is not None
     takes_back = takes_back or any(clause.asks == "take_back" for clause in clauses)

@@ -1,0 +1,1 @@
+"""Sentences labelled by whether they ask to keep words off the record."""

@@ -1,0 +1,126 @@
+"""Trains which sentences ask to keep words off the record, judges that on sentences that it has not
+seen, and writes it.
+
+python -m benchmarks.truth.wishes.train [--judge]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from palimpsest.conversations.message import text_of
+from palimpsest.privacy.asks import NOTHING, asked_by, signs_of, weights_of
+from palimpsest.text.sentences import sentences
+
+from benchmarks.beside.environments import python_of
+from benchmarks.report import Cell, Table, for_terminal
+from benchmarks.retrieval.ranking.train import LEARNER
+from benchmarks.truth.form import BY_ANOTHER, BY_OUTSIDERS, CHANGES, LATER, ORDINARY, OURS, load
+from benchmarks.truth.lasting.run import SETS as LASTING
+from benchmarks.truth.lasting.run import Labelled, labelled
+
+WRITTEN = Path("layers/core/python/palimpsest/privacy/asks.json")
+SETS = tuple(sorted(Path(__file__).parent.glob("*.tsv")))
+COMMAND = "make wishes"
+STRENGTH = 3.0
+OF_OTHERS = 0.5  # the weight of an ordinary sentence beside a written one
+FOLDS = 5
+LEAST = {"this": 0.6, "back": 0.5, "next": 0.7, "resume": 0.5}
+"""How likely it must be that a sentence asks for any of it, by what it most likely asks for."""
+
+
+def ordinary() -> list[str]:
+    """Return sentences of users who ask for nothing of the kind. A twin of a case that is off the
+    record only sounds like one.
+    """
+    folders = (OURS, *ORDINARY, *LATER, *CHANGES, *BY_ANOTHER, *BY_OUTSIDERS)
+    said = [
+        sentence
+        for folder in folders
+        for case in load(folder)
+        if case.twin_of is not None or case.kind not in ("off the record", "deleted")
+        for session in case.sessions
+        for message in session.messages
+        if message.role == "user"
+        for sentence in sentences(text_of(message.model_dump(exclude_unset=True, mode="json")))
+    ]
+    cut = [text for path in LASTING for _, text in labelled(path)]
+    return list(dict.fromkeys([*said, *cut]))
+
+
+def train(written: Sequence[Labelled], others: Iterable[str]) -> dict[str, Any]:
+    """Return the weights as they are stored."""
+    rows = [
+        {"signs": sorted(signs_of(text)), "label": label, "weight": 1.0} for label, text in written
+    ]
+    rows += [
+        {"signs": sorted(signs_of(text)), "label": NOTHING, "weight": OF_OTHERS} for text in others
+    ]
+    done = subprocess.run(
+        [str(python_of(LEARNER)), str(Path(__file__).with_name("fit.py"))],
+        input=json.dumps({"sentences": rows, "strength": STRENGTH}),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return {
+        "version": 1,
+        "command": COMMAND,
+        "sentences": len(rows),
+        "least": LEAST,
+        **json.loads(done.stdout),
+    }
+
+
+def table(written: dict[str, list[Labelled]], others: Sequence[str]) -> Table:
+    """Return how many sentences of each label are found by weights that were trained without them."""
+    labels = (*LEAST, NOTHING)
+    found = {(name, label): [0, 0, 0] for name in written for label in labels}
+    wrong = 0
+    for fold in range(FOLDS):
+        kept = [
+            one
+            for those in written.values()
+            for number, one in enumerate(those)
+            if number % FOLDS != fold
+        ]
+        weights = weights_of(train(kept, _without(others, fold)))
+        wrong += sum(asked_by(text, weights) is not None for text in others[fold::FOLDS])
+        for name, those in written.items():
+            for label, text in those[fold::FOLDS]:
+                asks = asked_by(text, weights)
+                count = found[name, label]
+                count[0] += 1
+                count[1] += asks is not None
+                count[2] += (asks or NOTHING) == label
+    rows: list[list[Cell]] = [
+        [name, label, *found[name, label]] for name, label in found if found[name, label][0]
+    ]
+    rows.append(["ordinary", NOTHING, len(others), wrong, len(others) - wrong])
+    return Table("Wishes", ("set", "label", "sentences", "taken for a wish", "right"), rows, ())
+
+
+def _without(others: Sequence[str], fold: int) -> list[str]:
+    return [text for number, text in enumerate(others) if number % FOLDS != fold]
+
+
+def main() -> None:
+    asking = argparse.ArgumentParser(description=__doc__)
+    asking.add_argument("--judge", action="store_true", help="judge, and do not write the weights")
+    options = asking.parse_args()
+    written = {path.stem: labelled(path) for path in SETS}
+    others = ordinary()
+    if options.judge:
+        print(for_terminal(table(written, others)))
+    else:
+        stored = train([one for those in written.values() for one in those], others)
+        WRITTEN.write_text(json.dumps(stored, ensure_ascii=False, separators=(",", ":")) + "\n")
+
+
+if __name__ == "__main__":
+    main()
