@@ -81,7 +81,7 @@ def judged(path: Path) -> list[Labelled]:
 def dropped(weights: SelfContained, sentences: Sequence[Labelled], label: str) -> float:
     """Return the share of the sentences with this label that count as meaning nothing."""
     odds = list(_odds(weights, iter(sentences), label))
-    return sum(one < weights.least for one in odds) / len(odds)
+    return sum(sentence_odds < weights.least for sentence_odds in odds) / len(odds)
 
 
 def table(sets: Sets) -> Table:

@@ -13,6 +13,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 
 from palimpsest.api.resources.messages.shapes import AppendRequest
@@ -103,7 +104,7 @@ def main() -> None:
     options = asking.parse_args()
     results = {path.stem: [judged(block) for block in blocks(path)] for path in FILES}
     if options.failing:
-        for result in (one for those in results.values() for one in those):
+        for result in chain.from_iterable(results.values()):
             if result.leaked or result.missed:
                 print(*result.leaked, "|", *result.missed, "|", result.block.messages)
     print(for_terminal(table(results)))

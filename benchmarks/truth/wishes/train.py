@@ -10,6 +10,7 @@ import argparse
 import json
 import subprocess
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ def ordinary() -> list[str]:
     record only sounds like one.
     """
     folders = (OURS, *ORDINARY, *LATER, *CHANGES, *BY_ANOTHER, *BY_OUTSIDERS)
-    said = [
+    of_cases = [
         sentence
         for folder in folders
         for case in load(folder)
@@ -50,7 +51,7 @@ def ordinary() -> list[str]:
         for sentence in sentences(text_of(message.model_dump(exclude_unset=True, mode="json")))
     ]
     cut = [text for path in LASTING for _, text in labelled(path)]
-    return list(dict.fromkeys([*said, *cut]))
+    return list(dict.fromkeys([*of_cases, *cut]))
 
 
 def train(written: Sequence[Labelled], others: Iterable[str]) -> dict[str, Any]:
@@ -80,26 +81,26 @@ def train(written: Sequence[Labelled], others: Iterable[str]) -> dict[str, Any]:
 def table(written: dict[str, list[Labelled]], others: Sequence[str]) -> Table:
     """Return how many sentences of each label are found by weights that were trained without them."""
     labels = (*LEAST, NOTHING)
-    found = {(name, label): [0, 0, 0] for name in written for label in labels}
+    counts = {(name, label): [0, 0, 0] for name in written for label in labels}
     wrong = 0
     for fold in range(FOLDS):
         kept = [
-            one
-            for those in written.values()
-            for number, one in enumerate(those)
+            sentence
+            for sentences_of_set in written.values()
+            for number, sentence in enumerate(sentences_of_set)
             if number % FOLDS != fold
         ]
         weights = weights_of(train(kept, _without(others, fold)))
         wrong += sum(asked_by(text, weights) is not None for text in others[fold::FOLDS])
-        for name, those in written.items():
-            for label, text in those[fold::FOLDS]:
+        for name, sentences_of_set in written.items():
+            for label, text in sentences_of_set[fold::FOLDS]:
                 asks = asked_by(text, weights)
-                count = found[name, label]
+                count = counts[name, label]
                 count[0] += 1
                 count[1] += asks is not None
                 count[2] += (asks or NOTHING) == label
     rows: list[list[Cell]] = [
-        [name, label, *found[name, label]] for name, label in found if found[name, label][0]
+        [name, label, *count] for (name, label), count in counts.items() if count[0]
     ]
     rows.append(["ordinary", NOTHING, len(others), wrong, len(others) - wrong])
     return Table("Wishes", ("set", "label", "sentences", "taken for a wish", "right"), rows, ())
@@ -118,7 +119,7 @@ def main() -> None:
     if options.judge:
         print(for_terminal(table(written, others)))
     else:
-        stored = train([one for those in written.values() for one in those], others)
+        stored = train(list(chain.from_iterable(written.values())), others)
         WRITTEN.write_text(json.dumps(stored, ensure_ascii=False, separators=(",", ":")) + "\n")
 
 

@@ -30,7 +30,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?…:])\s+|\n+")
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class WishWeights:
     """The learned weights: those of each sign, one for each label, and the least probability from
     which a label counts.
     """
@@ -47,7 +47,7 @@ class Weights:
             for place, weight in enumerate(self.signs.get(sign, ())):
                 sums[place] += weight
         most = max(sums)
-        odds = [exp(one - most) for one in sums]
+        odds = [exp(total - most) for total in sums]
         return {label: odd / sum(odds) for label, odd in zip(self.labels, odds, strict=True)}
 
 
@@ -58,13 +58,13 @@ def signs_of(text: str) -> frozenset[str]:
     return frozenset(words).union(stems, map(" ".join, pairwise(["^", *words, "$"])))
 
 
-def weights_of(stored: Mapping[str, Any]) -> Weights:
+def weights_of(stored: Mapping[str, Any]) -> WishWeights:
     """Return the weights that a file of `make wishes` holds."""
-    return Weights(stored["labels"], stored["constants"], stored["signs"], stored["least"])
+    return WishWeights(stored["labels"], stored["constants"], stored["signs"], stored["least"])
 
 
 @cache
-def _learned() -> Weights:
+def _learned() -> WishWeights:
     text = resources.files(PACKAGE).joinpath("asks.json").read_text("utf-8")
     return weights_of(json.loads(text))
 
@@ -79,7 +79,7 @@ def asked_in(text: str) -> Iterator[tuple[Asks, int, int]]:
         start = end
 
 
-def asked_by(sentence: str, weights: Weights) -> Asks | None:
+def asked_by(sentence: str, weights: WishWeights) -> Asks | None:
     """Return what a sentence asks for by these weights, or None if it asks for nothing of it."""
     likely = weights.likely(sentence)
     asks = max(ASKS, key=lambda name: likely[name])

@@ -131,14 +131,14 @@ def _wish_by_weights(text: str) -> Wish:
     message if its own message says nothing before it. A wish about the words after it lasts until
     it is resumed, if its own message says nothing after it.
     """
-    from palimpsest.text.salience import is_own  # not at import: few messages state a wish
-
-    found = list(asked_in(text))
-    asks = {name for name, _, _ in found}
+    sentences = list(asked_in(text))
+    asks = {name for name, _, _ in sentences}
     if not asks:
         return NO_WISH
-    _, start, _ = found[0]
-    _, _, end = found[-1]
+    from palimpsest.text.salience import is_own  # not at import: few messages state a wish
+
+    _, start, _ = sentences[0]
+    _, _, end = sentences[-1]
     is_first, is_last = _says_little(text[:start]), _says_little(text[end:])
     if asks == {"resume"}:
         return Wish(resumes=True, resumes_late=not is_first)
