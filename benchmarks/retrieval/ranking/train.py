@@ -25,6 +25,7 @@ from benchmarks.retrieval.ranking.asked import Asked, AskedQuestion, as_read, as
 
 WRITTEN = Path("layers/core/python/palimpsest/recall/ranker.json")
 LEARNER = Peer("ranker", "scikit-learn", ("scikit-learn",), "fits the weights of the ranker")
+FIT = Path(__file__).with_name("fit.py")
 FOLDS = 5
 DIGITS = 4
 COMMAND = "make train"
@@ -95,10 +96,10 @@ def _fit(
     return rounded(names, fitted({"groups": groups_of_rows}))
 
 
-def fitted(task: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what `fit.py` makes of these groups or rows, in its own environment."""
+def fitted(task: Mapping[str, Any], *, script: Path = FIT) -> dict[str, Any]:
+    """Return what a script that fits a model makes of its task, in an environment of its own."""
     done = subprocess.run(
-        [str(python_of(LEARNER)), str(Path(__file__).with_name("fit.py"))],
+        [str(python_of(LEARNER)), str(script)],
         input=json.dumps(task),
         capture_output=True,
         text=True,

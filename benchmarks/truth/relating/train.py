@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,15 +16,15 @@ from typing import Any
 from palimpsest.memory.meaning.relation import Likely, Relations, relations_of
 from palimpsest.memory.meaning.signs import own_signs, shared_signs, words_of
 
-from benchmarks.beside.environments import python_of
 from benchmarks.report import Cell, Table, for_terminal
-from benchmarks.retrieval.ranking.train import LEARNER
+from benchmarks.retrieval.ranking.train import fitted
 from benchmarks.truth.form import BY_OUTSIDERS, OURS, UNREAD, load
 from benchmarks.truth.relating.pairs import WRITERS, Pair, of_cases, unrelated, written
 from benchmarks.truth.relating.talks import of_talks
 
 WRITTEN = Path("layers/core/python/palimpsest/memory/meaning/relation.json")
 COMMAND = "make relate"
+FIT = Path(__file__).with_name("fit.py")
 STRENGTH = 0.1
 OF_WRITTEN = 0.3  # the weight of a written pair beside that of a case
 LEAST = {"changes": 0.58, "clearly": 0.75, "repeats": 0.7, "sounds": -3.0, "sounds_clearly": -0.5}
@@ -38,19 +37,12 @@ def train(pairs: Sequence[Pair]) -> dict[str, Any]:
     """Return the weights as they are stored."""
     rows = [_row(pair, is_unrelated=False) for pair in pairs]
     rows += [_row(pair, is_unrelated=True) for pair in unrelated(pairs)]
-    done = subprocess.run(
-        [str(python_of(LEARNER)), str(Path(__file__).with_name("fit.py"))],
-        input=json.dumps({"pairs": rows, "strength": STRENGTH}),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
     return {
         "version": 1,
         "command": COMMAND,
         "pairs": dict(sorted(Counter(pair.label for pair in pairs).items())),
         "thresholds": LEAST,
-        **json.loads(done.stdout),
+        **fitted({"pairs": rows, "strength": STRENGTH}, script=FIT),
     }
 
 

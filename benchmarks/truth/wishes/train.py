@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from palimpsest.conversations.message import text_of
 from palimpsest.privacy.asks import NOTHING, asked_by, signs_of, weights_of
 from palimpsest.text.sentences import sentences
 
-from benchmarks.beside.environments import python_of
 from benchmarks.report import Cell, Table, for_terminal
-from benchmarks.retrieval.ranking.train import LEARNER
+from benchmarks.retrieval.ranking.train import fitted
 from benchmarks.truth.form import BY_ANOTHER, BY_OUTSIDERS, CHANGES, LATER, ORDINARY, OURS, load
 from benchmarks.truth.lasting.run import SETS as LASTING
 from benchmarks.truth.lasting.run import Labelled, labelled
@@ -28,9 +26,11 @@ from benchmarks.truth.lasting.run import Labelled, labelled
 WRITTEN = Path("layers/core/python/palimpsest/privacy/asks.json")
 SETS = tuple(sorted(Path(__file__).parent.glob("*.tsv")))
 COMMAND = "make wishes"
+FIT = Path(__file__).with_name("fit.py")
 STRENGTH = 3.0
 OF_OTHERS = 0.5  # the weight of an ordinary sentence beside a written one
 FOLDS = 5
+_Sentence = TypeVar("_Sentence")
 LEAST = {"this": 0.6, "back": 0.5, "next": 0.7, "resume": 0.5}
 """How likely it must be that a sentence asks for any of it, by what it most likely asks for."""
 
@@ -62,19 +62,12 @@ def train(written: Sequence[Labelled], others: Iterable[str]) -> dict[str, Any]:
     rows += [
         {"signs": sorted(signs_of(text)), "label": NOTHING, "weight": OF_OTHERS} for text in others
     ]
-    done = subprocess.run(
-        [str(python_of(LEARNER)), str(Path(__file__).with_name("fit.py"))],
-        input=json.dumps({"sentences": rows, "strength": STRENGTH}),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
     return {
         "version": 1,
         "command": COMMAND,
         "sentences": len(rows),
         "least": LEAST,
-        **json.loads(done.stdout),
+        **fitted({"sentences": rows, "strength": STRENGTH}, script=FIT),
     }
 
 
@@ -87,8 +80,7 @@ def table(written: dict[str, list[Labelled]], others: Sequence[str]) -> Table:
         kept = [
             sentence
             for sentences_of_set in written.values()
-            for number, sentence in enumerate(sentences_of_set)
-            if number % FOLDS != fold
+            for sentence in _without(sentences_of_set, fold)
         ]
         weights = weights_of(train(kept, _without(others, fold)))
         wrong += sum(asked_by(text, weights) is not None for text in others[fold::FOLDS])
@@ -106,8 +98,8 @@ def table(written: dict[str, list[Labelled]], others: Sequence[str]) -> Table:
     return Table("Wishes", ("set", "label", "sentences", "taken for a wish", "right"), rows, ())
 
 
-def _without(others: Sequence[str], fold: int) -> list[str]:
-    return [text for number, text in enumerate(others) if number % FOLDS != fold]
+def _without(of_set: Sequence[_Sentence], fold: int) -> list[_Sentence]:
+    return [sentence for number, sentence in enumerate(of_set) if number % FOLDS != fold]
 
 
 def main() -> None:

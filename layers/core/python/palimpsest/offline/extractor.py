@@ -55,7 +55,7 @@ from palimpsest.offline.clauses import (
     without_greeting,
     without_introduction,
 )
-from palimpsest.offline.implied import implies_the_user
+from palimpsest.offline.implied import speaks_of_oneself
 from palimpsest.offline.people import people_named, person_named_first, subject_of, with_names
 from palimpsest.offline.phrases import (
     STATEMENT_KINDS,
@@ -511,7 +511,7 @@ def _of_no_kind(text: str, day: date, *, quote: str, has_topic: bool) -> Stated 
     """Return the statement that a text of no known kind makes. `has_topic` is true if its topic is
     known nevertheless.
     """
-    is_own = salience.is_own(text) or implies_the_user(text)
+    is_own = speaks_of_oneself(text)
     if not _says_enough(text, is_own=is_own, has_topic=has_topic):
         return None
     if not (has_topic or _stands_alone(text, is_own=is_own)):

@@ -5,8 +5,10 @@ nurse", "coffee gives me headaches", "vegan btw".
 from __future__ import annotations
 
 # ruff: noqa: RUF001 - two kinds of apostrophes
+from functools import lru_cache
 from typing import Final
 
+from palimpsest.text.salience import is_own
 from palimpsest.text.word_files import compiled
 
 PACKAGE: Final = "palimpsest.offline"
@@ -27,3 +29,9 @@ def implies_the_user(sentence: str) -> bool:
     """
     begins = compiled(PACKAGE, _AT_THE_BEGINNING).match(sentence)
     return bool(begins or compiled(PACKAGE, _ANYWHERE).search(sentence))
+
+
+@lru_cache(maxsize=8)
+def speaks_of_oneself(sentence: str) -> bool:
+    """Return whether the sentence speaks in the first person, or is about the speaker anyway."""
+    return is_own(sentence) or implies_the_user(sentence)

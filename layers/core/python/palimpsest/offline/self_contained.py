@@ -5,22 +5,21 @@ conversation. The weights are learned from labelled sentences (`make lasting`) a
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import Any, Final
 
 from palimpsest.memory.meaning.ends import ends_of
 from palimpsest.memory.meaning.reading import fields_of, naming
 from palimpsest.memory.states import names_a_state
-from palimpsest.offline.implied import implies_the_user
+from palimpsest.offline.implied import speaks_of_oneself
 from palimpsest.text import salience
 from palimpsest.text.analyser import function_words
 from palimpsest.text.analyser import words as folded_words
 from palimpsest.text.language import language_of
+from palimpsest.text.packaged import packaged_json
 from palimpsest.text.word_files import compiled, word_files
 
 PACKAGE: Final = "palimpsest.offline"
@@ -49,7 +48,7 @@ def signs_of(sentence: str) -> Signs:
         for word in _words(_of(_POINTING_AT_NOTHING).sub(" ", sentence))
     )
     fields = len(fields_of(sentence))
-    is_own = salience.is_own(sentence) or implies_the_user(sentence)
+    is_own = speaks_of_oneself(sentence)
     is_clear = pointing == 0
     return {
         "names": min(MOST_NAMES, names),
@@ -107,8 +106,7 @@ def self_contained_of(stored: Mapping[str, Any]) -> SelfContained:
 
 @cache
 def _learned() -> SelfContained:
-    text = resources.files(PACKAGE).joinpath("self_contained.json").read_text("utf-8")
-    return self_contained_of(json.loads(text))
+    return self_contained_of(packaged_json(PACKAGE, "self_contained.json"))
 
 
 def is_long(sentence: str) -> bool:
@@ -118,5 +116,7 @@ def is_long(sentence: str) -> bool:
 
 def is_self_contained(sentence: str) -> bool:
     """Return whether a sentence of no known kind means something without its conversation."""
+    if is_long(sentence):
+        return True
     learned = _learned()
-    return is_long(sentence) or learned.odds(signs_of(sentence)) >= learned.least
+    return learned.odds(signs_of(sentence)) >= learned.least

@@ -4,17 +4,16 @@ weights are learned from labelled sentences (`make wishes`) and lie in `asks.jso
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from itertools import pairwise
 from math import exp
 from typing import Any, Final, Literal, get_args
 
 from palimpsest.text.folding import folded
+from palimpsest.text.packaged import packaged_json
 
 PACKAGE: Final = "palimpsest.privacy"
 Asks = Literal["this", "back", "next", "resume"]
@@ -48,7 +47,8 @@ class WishWeights:
                 sums[place] += weight
         most = max(sums)
         odds = [exp(total - most) for total in sums]
-        return {label: odd / sum(odds) for label, odd in zip(self.labels, odds, strict=True)}
+        whole = sum(odds)
+        return {label: odd / whole for label, odd in zip(self.labels, odds, strict=True)}
 
 
 def signs_of(text: str) -> frozenset[str]:
@@ -65,8 +65,7 @@ def weights_of(stored: Mapping[str, Any]) -> WishWeights:
 
 @cache
 def _learned() -> WishWeights:
-    text = resources.files(PACKAGE).joinpath("asks.json").read_text("utf-8")
-    return weights_of(json.loads(text))
+    return weights_of(packaged_json(PACKAGE, "asks.json"))
 
 
 def asked_in(text: str) -> Iterator[tuple[Asks, int, int]]:

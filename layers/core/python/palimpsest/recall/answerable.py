@@ -4,12 +4,10 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from math import log
 from typing import Literal, get_args
 
@@ -19,6 +17,7 @@ from palimpsest.recall.ranker import LinearRanker, likelihood, linear_of
 from palimpsest.recall.ranking import Ranked
 from palimpsest.text.analyser import Stems, term_set
 from palimpsest.text.language import ENGLISH
+from palimpsest.text.packaged import packaged_json
 
 Sign = Literal["best", "meaning", "words"]
 """A sign of whether a question is answered.
@@ -114,6 +113,5 @@ def covered(
 @cache
 def learned_weights() -> Learned:
     """Return the weights that ship with the library."""
-    file = resources.files("palimpsest.recall").joinpath("answerable.json")
-    stored = json.loads(file.read_text("utf-8"))
+    stored = packaged_json("palimpsest.recall", "answerable.json")
     return Learned(linear_of(stored["model"]), stored["floor"])

@@ -4,15 +4,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from math import exp
 from typing import Any, Generic, TypeVar
 
 from palimpsest.recall.signals import Signal
+from palimpsest.text.packaged import packaged_json
 
 Name = TypeVar("Name", bound=str)
 PART = "constant"
@@ -79,5 +78,4 @@ def linear_of(stored: Mapping[str, Any]) -> LinearRanker[Any]:
 @cache
 def learned() -> Rankers:
     """Return the rankers that ship with the library."""
-    text = resources.files("palimpsest.recall").joinpath("ranker.json").read_text("utf-8")
-    return rankers_of(json.loads(text))
+    return rankers_of(packaged_json("palimpsest.recall", "ranker.json"))

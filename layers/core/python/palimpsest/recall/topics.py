@@ -5,19 +5,18 @@ which `python -m benchmarks.retrieval.topics` writes.
 
 from __future__ import annotations
 
-import json
 from array import array
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from operator import mul
 from statistics import fmean
 from typing import Any
 
 from palimpsest.models.ports import Vector
 from palimpsest.models.vectors import unit
+from palimpsest.text.packaged import packaged_json
 
 LEAST = 0.3  # of the way from the mean of all topics to an equal vector
 BESIDE = 0.08  # how much further a second topic may be
@@ -70,6 +69,5 @@ def descriptions() -> dict[str, Any]:
     """Return the stored file: `topics` with their `keys` and what each `means`, and `vectors` by
     model, in the order of the topics. A vector is 8-bit numbers in base64.
     """
-    file = resources.files("palimpsest.recall").joinpath("topics.json")
-    stored: dict[str, Any] = json.loads(file.read_text("utf-8"))
+    stored: dict[str, Any] = packaged_json("palimpsest.recall", "topics.json")
     return stored

@@ -61,8 +61,8 @@ def draft_of(statement: Statement) -> Record:
 
 
 def are_of_one_speaker(statement: Statement | Record, other: Statement | Record) -> bool:
-    """Return whether the same person said both. A statement neither corrects nor
-    ends the statement of another speaker.
+    """Return whether the same person said both. A statement neither corrects nor ends the statement
+    of another speaker.
     """
     return speaker_of(statement) == speaker_of(other)
 

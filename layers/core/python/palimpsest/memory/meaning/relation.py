@@ -4,15 +4,14 @@ The weights are learned from labelled pairs (`make relate`) and lie in `relation
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from math import exp
 from typing import Any, Final
 
 from palimpsest.memory.meaning.signs import Said, Signs, own_signs, shared_signs, words_of
+from palimpsest.text.packaged import packaged_json
 
 PACKAGE: Final = "palimpsest.memory.meaning"
 SOUNDS: Final = "sounds"
@@ -145,5 +144,4 @@ def relations_of(stored: Mapping[str, Any]) -> Relations:
 @cache
 def learned() -> Relations:
     """Return the weights that ship with the library."""
-    text = resources.files(PACKAGE).joinpath("relation.json").read_text("utf-8")
-    return relations_of(json.loads(text))
+    return relations_of(packaged_json(PACKAGE, "relation.json"))
