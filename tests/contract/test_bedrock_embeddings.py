@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Iterator
 
@@ -135,6 +136,14 @@ def test_an_answer_without_a_vector_for_each_text_is_invalid(
     api.script(Step(body=body))
     with pytest.raises(ModelOutputInvalid):
         cohere.embed(["one"])
+
+
+def test_an_answer_that_is_too_large_leaves_no_connection_open(api: BedrockApi) -> None:
+    api.script(Step(body=b"[" * 100_000))
+    with pytest.raises(ModelOutputInvalid, match="too large"):
+        embedder(api, COHERE).embed(["one"])
+    # pytest fails this test if a socket that is still open is collected.
+    gc.collect()
 
 
 def test_each_call_says_what_it_used(api: BedrockApi) -> None:

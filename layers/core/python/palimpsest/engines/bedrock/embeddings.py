@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain
@@ -155,9 +156,10 @@ def _whole(body: Any, *, most: int) -> bytes:
     """Return the body of an answer, of at most `most` bytes. Raises `ModelOutputInvalid` if it has
     more, and an error of botocore if the connection ended within it.
     """
-    content: bytes = body.read(most)
-    if body.read(1):  # at the end it compares what has come with the announced length
-        raise ModelOutputInvalid("The model's answer is too large.")
+    with closing(body):  # a connection whose answer is not read to its end stays open otherwise
+        content: bytes = body.read(most)
+        if body.read(1):  # at the end it compares what has come with the announced length
+            raise ModelOutputInvalid("The model's answer is too large.")
     return content
 
 
