@@ -128,6 +128,9 @@ lasting: setup ## Train which sentences mean something without their conversatio
 wishes: setup ## Train which sentences ask to keep words off the record (ARGS=--judge: only judge it on what was left out)
 	@$(PYTHON) -m benchmarks.truth.wishes.train $(ARGS)
 
+told: setup ## Train which sentences tell a secret without naming it (ARGS=--judge: only judge it on what was left out)
+	@$(PYTHON) -m benchmarks.truth.told.train $(ARGS)
+
 cost: setup ## Count what 1,000 turns ask of AWS and of models, at list prices (ARGS=--write: into the results too)
 	@$(PYTHON) -m benchmarks cost $(ARGS)
 
@@ -241,5 +244,5 @@ $(DONE)/ranks: layers/runtime/ranks.py $(DONE)/dev
 	@$(PYTHON) $< $$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 	@touch $@
 
-.PHONY: help start stop reset logs sam demo setup engines test lint type imports docs audit unit infra contract adapters e2e stacks searches test-deep bench storm load train ablate relate lasting wishes cost client format \
+.PHONY: help start stop reset logs sam demo setup engines test lint type imports docs audit unit infra contract adapters e2e stacks searches test-deep bench storm load train ablate relate lasting wishes told cost client format \
 	synth api-key secrets key status sweep redrive manifest restore rollback reindex lock release fixture sbom catalogue clean

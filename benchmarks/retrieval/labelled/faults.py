@@ -18,6 +18,9 @@ from benchmarks.retrieval.labelled.form import (
 )
 
 MAX_EVIDENCE = 4
+MAX_SUMMED = 6
+SEVERAL = frozenset({"multi-hop", "sum", "change"})
+"""The kinds of questions that several messages answer together."""
 ID = re.compile(r"(?!\.+$)[A-Za-z0-9._:@+|=-]{1,128}")  # what the API takes as an id
 
 
@@ -119,8 +122,10 @@ def _question_faults(dataset: Dataset, question: Question) -> Iterator[str]:
 
 def _number_faults(question: Question) -> Iterator[str]:
     name, ids = f"question {question.id}", question.answer_ids
-    least, most = (0, 0) if question.kind == "no-answer" else (1, MAX_EVIDENCE)
-    least = 2 if question.kind == "multi-hop" else least
+    most = MAX_SUMMED if question.kind in ("sum", "change") else MAX_EVIDENCE
+    least = 2 if question.kind in SEVERAL else 1
+    if question.kind == "no-answer":
+        least = most = 0
     if not least <= len(ids) <= most:
         yield f"{name} ({question.kind}) needs {least} to {most} messages as evidence, it has {len(ids)}"
     if len(set(ids)) < len(ids):

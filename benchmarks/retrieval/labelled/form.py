@@ -13,7 +13,14 @@ from pydantic import AwareDatetime, ConfigDict
 
 Role = Literal["system", "developer", "user", "assistant", "tool"]
 QuestionKind = Literal[
-    "single-hop", "multi-hop", "temporal", "preference", "assistant-said", "no-answer"
+    "single-hop",
+    "multi-hop",
+    "temporal",
+    "preference",
+    "assistant-said",
+    "sum",
+    "change",
+    "no-answer",
 ]
 SupersessionKind = Literal["changed", "corrected-twice", "returned", "reworded"]
 

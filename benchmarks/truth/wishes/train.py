@@ -14,10 +14,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from palimpsest.conversations.message import text_of
-from palimpsest.privacy.asks import NOTHING, asked_by, signs_of, weights_of
+from palimpsest.privacy.asks import NOTHING, asked_by, signs_of
+from palimpsest.text.labelling import label_weights
 from palimpsest.text.sentences import sentences
 
 from benchmarks.report import Cell, Table, for_terminal
+from benchmarks.retrieval.labelled.dataset import ASSISTANTS, FRIENDS, HELPERS, MESSAGES
+from benchmarks.retrieval.labelled.dataset import OURS as MEMORY
+from benchmarks.retrieval.labelled.dataset import load as load_talks
 from benchmarks.retrieval.ranking.train import fitted
 from benchmarks.truth.form import BY_ANOTHER, BY_OUTSIDERS, CHANGES, LATER, ORDINARY, OURS, load
 from benchmarks.truth.lasting.run import SETS as LASTING
@@ -25,6 +29,7 @@ from benchmarks.truth.lasting.run import Labelled, labelled
 
 WRITTEN = Path("layers/core/python/palimpsest/privacy/asks.json")
 SETS = tuple(sorted(Path(__file__).parent.glob("*.tsv")))
+TALKS = (MEMORY, FRIENDS, ASSISTANTS, MESSAGES, HELPERS)
 COMMAND = "make wishes"
 FIT = Path(__file__).with_name("fit.py")
 STRENGTH = 3.0
@@ -35,23 +40,31 @@ LEAST = {"this": 0.6, "back": 0.5, "next": 0.7, "resume": 0.5}
 """How likely it must be that a sentence asks for any of it, by what it most likely asks for."""
 
 
-def ordinary() -> list[str]:
-    """Return sentences of users who ask for nothing of the kind. A twin of a case that is off the
-    record only sounds like one.
+def ordinary(*, without: Sequence[str] = ("off the record", "deleted")) -> list[str]:
+    """Return sentences of users who ask for nothing of the kinds of cases `without`. A twin of such
+    a case only sounds like one.
     """
     folders = (OURS, *ORDINARY, *LATER, *CHANGES, *BY_ANOTHER, *BY_OUTSIDERS)
     of_cases = [
         sentence
         for folder in folders
         for case in load(folder)
-        if case.twin_of is not None or case.kind not in ("off the record", "deleted")
+        if case.twin_of is not None or case.kind not in without
         for session in case.sessions
         for message in session.messages
         if message.role == "user"
         for sentence in sentences(text_of(message.model_dump(exclude_unset=True, mode="json")))
     ]
     cut = [text for path in LASTING for _, text in labelled(path)]
-    return list(dict.fromkeys([*of_cases, *cut]))
+    of_talks = [
+        sentence
+        for folder in TALKS
+        for session in load_talks(folder).sessions()
+        for message in session.messages
+        if message.role == "user"
+        for sentence in sentences(message.text)
+    ]
+    return list(dict.fromkeys([*of_cases, *cut, *of_talks]))
 
 
 def train(written: Sequence[Labelled], others: Iterable[str]) -> dict[str, Any]:
@@ -80,9 +93,9 @@ def table(written: dict[str, list[Labelled]], others: Sequence[str]) -> Table:
         kept = [
             sentence
             for sentences_of_set in written.values()
-            for sentence in _without(sentences_of_set, fold)
+            for sentence in without_fold(sentences_of_set, fold)
         ]
-        weights = weights_of(train(kept, _without(others, fold)))
+        weights = label_weights(train(kept, without_fold(others, fold)))
         wrong += sum(asked_by(text, weights) is not None for text in others[fold::FOLDS])
         for name, sentences_of_set in written.items():
             for label, text in sentences_of_set[fold::FOLDS]:
@@ -98,7 +111,7 @@ def table(written: dict[str, list[Labelled]], others: Sequence[str]) -> Table:
     return Table("Wishes", ("set", "label", "sentences", "taken for a wish", "right"), rows, ())
 
 
-def _without(of_set: Sequence[_Sentence], fold: int) -> list[_Sentence]:
+def without_fold(of_set: Sequence[_Sentence], fold: int) -> list[_Sentence]:
     return [sentence for number, sentence in enumerate(of_set) if number % FOLDS != fold]
 
 

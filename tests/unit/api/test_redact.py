@@ -27,7 +27,7 @@ from tests.service import SARAH, TENANT
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import Answer, Client
 
-SECRET = "xyzzy4711"
+SECRET = "xyzzyish"
 PATH = "/v1/sessions/s/messages"
 Redacting = Callable[[], Any]
 

@@ -204,6 +204,7 @@ FAULTS = [
         "multi-hop",
         "question q1 (multi-hop) needs 2 to 4 messages as evidence, it has 1",
     ),
+    ("questions.0.kind", "sum", "question q1 (sum) needs 2 to 6 messages as evidence, it has 1"),
     ("questions.0.answer", "", "question q1 (single-hop) lacks an answer"),
     ("questions.0.elsewhere", OF_BOB, "question q1 has an answer of its own"),
     (

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 import pytest
 from palimpsest.conversations.message import Chat, Message
 from palimpsest.conversations.off_record import ON_RECORD, UNTIL_RESUMED, marked
-from palimpsest.privacy.asks import ASKS, NOTHING, asked_in, weights_of
+from palimpsest.privacy.asks import ASKS, NOTHING, asked_in, signs_of
 from palimpsest.privacy.wishes import wish_of
+from palimpsest.text.labelling import label_weights
 
 from benchmarks.truth.lasting.run import labelled
 from benchmarks.truth.wishes.run import FILES, blocks, judged
@@ -32,14 +33,17 @@ def user(text: str) -> Chat:
 
 
 def test_most_labelled_wishes_are_known_and_few_other_sentences_are_taken_for_one() -> None:
-    weights = weights_of(json.loads(WRITTEN.read_text()))
+    weights = label_weights(json.loads(WRITTEN.read_text()))
     sentences = [sentence for path in SETS for sentence in labelled(path)]
     for name in ASKS:
         own = [text for label, text in sentences if label == name]
-        found = sum(1 - weights.likely(text)[NOTHING] >= 0.5 for text in own)
+        found = sum(1 - weights.likely(signs_of(text))[NOTHING] >= 0.5 for text in own)
         assert found / len(own) >= LEAST_FOUND
     others = [text for label, text in sentences if label == NOTHING]
-    assert sum(1 - weights.likely(text)[NOTHING] >= 0.5 for text in others) / len(others) <= 0.05
+    assert (
+        sum(1 - weights.likely(signs_of(text))[NOTHING] >= 0.5 for text in others) / len(others)
+        <= 0.05
+    )
 
 
 @pytest.mark.parametrize(
@@ -52,7 +56,7 @@ def test_most_labelled_wishes_are_known_and_few_other_sentences_are_taken_for_on
     ],
 )
 def test_the_sentences_of_a_text_are_read(text: str, asks: str) -> None:
-    assert [name for name, _, _ in asked_in(text)] == [asks]
+    assert [sentence.asks for sentence in asked_in(text)] == [asks]
 
 
 def test_a_private_part_lasts_until_it_is_ended() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 
 import pytest
-from palimpsest.privacy.secrets import MASK, holds_secret, masked, secrets
+from palimpsest.privacy.secrets import holds_secret, masked, secrets
+from palimpsest.privacy.values import MASK
 
 SAID = [
     ("My password is hunter2sesame.", "hunter2sesame"),

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from palimpsest.conversations.message import OFF_RECORD, UNSHOWN_ROLES, Message, text_of
 from palimpsest.privacy.asked import asks_for_secret, gives_it, is_bare_secret, names_secret
+from palimpsest.privacy.told import names_what_is_secret, told_secrets
 from palimpsest.privacy.wishes import Wish, kept_from, wish_of
 from palimpsest.text.folding import normalized
 
@@ -58,14 +59,13 @@ def marked(messages: Sequence[Message], *, reach: int, base: int = 0) -> Marked:
             )
             is_off = message.is_off_record or is_wished or _is_covered(text, wish, reach)
             reach = _reach_of(wish, reach, is_off=is_off or wish.is_off_record, is_first=is_first)
-            if reach == ON_RECORD and names_secret(text):
+            if reach == ON_RECORD and (names_secret(text) or names_what_is_secret(text)):
                 reach = NAMED
         else:
             is_hidden = reach in HIDDEN
             is_off = message.is_off_record or (is_hidden and message.role not in UNSHOWN_ROLES)
             if message.role == "assistant" and not is_hidden:
-                left = NAMED if reach == NAMED else ON_RECORD
-                reach = ASKED if asks_for_secret(text_of(message.chat)) else left
+                reach = _reach_of_answer(text_of(message.chat), reach)
         done.append(off_record(message) if is_off else message)
     return Marked(tuple(done), reach, takes_back)
 
@@ -76,8 +76,17 @@ def _is_covered(text: str, wish: Wish, reach: int) -> bool:
     """
     is_asked = reach == ASKED and is_bare_secret(text)
     is_secret = is_asked or (reach == NAMED and gives_it(text))
+    if reach in (ASKED, NAMED) and not is_secret:
+        is_secret = any(told_secrets(text, is_named=True))
     is_over = wish.resumes and not wish.resumes_late
     return reach == NEXT_TURN_TOO or (reach == UNTIL_RESUMED and not is_over) or is_secret
+
+
+def _reach_of_answer(text: str, reach: int) -> int:
+    """Return how far the words of a session are off the record after an answer that is not."""
+    if asks_for_secret(text):
+        return ASKED
+    return NAMED if reach == NAMED or names_what_is_secret(text) else ON_RECORD
 
 
 def _reach_of(wish: Wish, reach: int, *, is_off: bool, is_first: bool) -> int:

@@ -11,7 +11,8 @@ from typing import Any
 from palimpsest.conversations.drafts import Draft
 from palimpsest.conversations.message import Chat, Message
 from palimpsest.errors import FieldError, Unprocessable
-from palimpsest.privacy.secrets import MASK, holds_secret, masked
+from palimpsest.privacy.secrets import holds_secret, masked
+from palimpsest.privacy.values import MASK
 from palimpsest.tenants.settings import SecretsRule
 
 _KEPT = frozenset({"role", "id", "tool_call_id", "type", "name"})
@@ -104,8 +105,9 @@ def masked_fields(metadata: Mapping[str, Any]) -> dict[str, Any]:
 def _masked_field(name: str, value: Any) -> Any:
     named = f"{name}: "
     if isinstance(value, str):
-        shown = masked(named + value)
-        return shown.removeprefix(named) if shown.startswith(named) else masked(value)
+        shown = masked(named + value, is_field=True)
+        is_kept = shown.startswith(named)
+        return shown.removeprefix(named) if is_kept else masked(value, is_field=True)
     if isinstance(value, int) and not isinstance(value, bool):
-        return MASK if holds_secret(f"{named}{value}") else value
+        return MASK if holds_secret(f"{named}{value}", is_field=True) else value
     return masked_fields(value) if isinstance(value, Mapping) else masked_value(value)

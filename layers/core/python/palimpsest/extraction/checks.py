@@ -317,7 +317,8 @@ def _metadata(cited: Sequence[Message]) -> dict[str, Any]:
     short = [
         (name, value)
         for name, value in simple.items()
-        if len(f"{name}={value}") <= LONGEST_NOTE and not holds_secret(f"{name}={value}")
+        if len(f"{name}={value}") <= LONGEST_NOTE
+        and not holds_secret(f"{name}={value}", is_field=True)
     ]
     return dict(short[:MOST_NOTES])
 

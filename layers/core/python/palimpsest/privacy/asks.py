@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from math import exp
-from typing import Any, Final, Literal, get_args
+from typing import Final, Literal, NamedTuple, get_args
 
 from palimpsest.text.folding import folded
+from palimpsest.text.labelling import LabelWeights, label_weights
 from palimpsest.text.packaged import packaged_json
 
 PACKAGE: Final = "palimpsest.privacy"
@@ -24,31 +23,10 @@ ASKS: Final[Sequence[Asks]] = get_args(Asks)
 NOTHING = "no"
 STEM = 5  # letters
 MOST_WORDS = 40
+LEAST_BACK = 0.3
+"""How likely a wish must be about words before it, so that these may be meant."""
 _WORD = re.compile(r"[^\W\d_]+")
 _SENTENCE_END = re.compile(r"(?<=[.!?…:])\s+|\n+")
-
-
-@dataclass(frozen=True, slots=True)
-class WishWeights:
-    """The learned weights: those of each sign, one for each label, and the least probability from
-    which a label counts.
-    """
-
-    labels: Sequence[str]
-    constants: Sequence[float]
-    signs: Mapping[str, Sequence[float]]
-    least: Mapping[str, float]
-
-    def likely(self, text: str) -> Mapping[str, float]:
-        """Return how likely (0..1) each label is for a text."""
-        sums = list(self.constants)
-        for sign in sorted(signs_of(text)):  # the same sum each time
-            for place, weight in enumerate(self.signs.get(sign, ())):
-                sums[place] += weight
-        most = max(sums)
-        odds = [exp(total - most) for total in sums]
-        whole = sum(odds)
-        return {label: odd / whole for label, odd in zip(self.labels, odds, strict=True)}
 
 
 def signs_of(text: str) -> frozenset[str]:
@@ -58,28 +36,43 @@ def signs_of(text: str) -> frozenset[str]:
     return frozenset(words).union(stems, map(" ".join, pairwise(["^", *words, "$"])))
 
 
-def weights_of(stored: Mapping[str, Any]) -> WishWeights:
-    """Return the weights that a file of `make wishes` holds."""
-    return WishWeights(stored["labels"], stored["constants"], stored["signs"], stored["least"])
-
-
 @cache
-def _learned() -> WishWeights:
-    return weights_of(packaged_json(PACKAGE, "asks.json"))
+def _learned() -> LabelWeights:
+    return label_weights(packaged_json(PACKAGE, "asks.json"))
 
 
-def asked_in(text: str) -> Iterator[tuple[Asks, int, int]]:
-    """Yield what the sentences of a text ask for, with the place of each sentence."""
+class Asking(NamedTuple):
+    """A sentence that asks for something of the kind, with its place. `may_ask_back` says that it
+    may be about words before it.
+    """
+
+    asks: Asks
+    start: int
+    end: int
+    may_ask_back: bool
+
+
+def asked_in(text: str) -> Iterator[Asking]:
+    """Yield the sentences of a text that ask for something of the kind."""
     start = 0
     for end in (*(match.end() for match in _SENTENCE_END.finditer(text)), len(text)):
-        asks = asked_by(text[start:end], _learned())
+        likely = _learned().likely(signs_of(text[start:end]))
+        asks = _asked(likely, _learned())
         if asks is not None:
-            yield asks, start, end
+            yield Asking(asks, start, end, likely["back"] >= LEAST_BACK)
         start = end
 
 
-def asked_by(sentence: str, weights: WishWeights) -> Asks | None:
+def asks_in(sentence: str) -> Asks | None:
+    """Return what a sentence asks for, or None if it asks for nothing of the kind."""
+    return asked_by(sentence, _learned())
+
+
+def asked_by(sentence: str, weights: LabelWeights) -> Asks | None:
     """Return what a sentence asks for by these weights, or None if it asks for nothing of it."""
-    likely = weights.likely(sentence)
+    return _asked(weights.likely(signs_of(sentence)), weights)
+
+
+def _asked(likely: Mapping[str, float], weights: LabelWeights) -> Asks | None:
     asks = max(ASKS, key=lambda name: likely[name])
     return asks if 1.0 - likely[NOTHING] >= weights.least[asks] else None

@@ -174,5 +174,7 @@ def used_secrets(text: str) -> Iterator[Used]:
         if place is not None:
             yield *place, "password"
     for match in _used().finditer(text):
-        if not NOT_SAID.match(match["value"]):
+        # "I use Bitwarden for my passwords" names a program.
+        is_program = match["value"][0].isupper() and match[0].endswith("words")
+        if not is_program and not NOT_SAID.match(match["value"]):
             yield *match.span("value"), "password"

@@ -48,7 +48,7 @@ _STEM = Stems(
     r"|digit|dígito|cifras|ziffern|zahlen|chiffres"
 )
 
-_BETWEEN = r"(?:[ \t]+(?!(?:{breaks})\b)[^\s.!?:=;,]{{1,30}}){{0,6}}?"
+_BETWEEN = r"(?:[ \t]+(?!(?:{breaks})\b)[^\s.!?:=;,]{{1,30}}){{0,8}}?"
 _CAPITAL = re.compile(r"(?<!\\)[A-ZÀ-Þ]")
 _SLASH = re.compile(r"[ \t]*(\S{2,64}?)[ \t]*(?:/|:|,|\||and|und|et|y)[ \t]*(\S{4,64})")
 

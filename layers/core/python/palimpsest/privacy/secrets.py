@@ -9,17 +9,18 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
 
 from palimpsest.privacy.said import said_secrets
+from palimpsest.privacy.told import told_secrets
+from palimpsest.privacy.values import MASK
+from palimpsest.text.analyser import function_words
+from palimpsest.text.folding import folded
 
 Mark = tuple[int, int, str]
 """The beginning and end of a part of a text, and the reason why it is marked."""
-
-MASK = "[secret]"
-"""The text that replaces a secret."""
 
 LONGEST_SENTENCE = 1_000  # most characters that are searched for the ends of a sentence
 _CARD = re.compile(
@@ -41,6 +42,13 @@ _NO_CARD = re.compile(
     r"(?:(?:is|was|ist|lautet|est|es)[ :]*)?$",
     re.IGNORECASE,
 )
+_CHECK_DIGITS = re.compile(r"(?<![\w./#+-])(?<!\d )\d{3}(?![\w/-])(?![.,]\d)(?! \d)")
+_AFTER_CARD = 80  # characters after a card's number that may have its check digits
+LEAST_PHRASE = 11  # words; a phrase has 12, and one of them may be a word of grammar
+_WORDS_ALONE = re.compile(
+    rf"(?<![\w'-])(?:[^\W\d_A-Z]{{2,12}}[ ]){{{LEAST_PHRASE - 1},}}[^\W\d_A-Z]{{2,12}}(?![\w'-])"
+)
+_LETTERS = re.compile(r"[^\W\d_]+")
 _CARD_NAMED = re.compile(
     r"(?i)(?:card|karte|carte|tarjeta|visa|mastercard|amex|maestro)(?!\w)(?! (?:order|invoice))"
 )
@@ -86,18 +94,21 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def holds_secret(text: str) -> bool:
-    return next(_places(text), None) is not None
+def holds_secret(text: str, *, is_field: bool = False) -> bool:
+    """Return whether a text holds a secret. With `is_field`, the text is the name and the value of
+    a field, whose words nobody said.
+    """
+    return next(_places(text, is_field=is_field), None) is not None
 
 
-def masked(text: str) -> str:
+def masked(text: str, *, is_field: bool = False) -> str:
     """Return the text with a mask in the place of each secret. The time it takes is proportional to
-    the length of the text.
+    the length of the text. `is_field` is as in `holds_secret`.
     """
     if not text:
         return text
     parts, place = [], 0
-    for start, end, _ in sorted(_places(text)):
+    for start, end, _ in sorted(_places(text, is_field=is_field)):
         if end <= place:
             continue
         if start >= place:
@@ -115,15 +126,31 @@ def secrets(text: str) -> Iterator[Mark]:
             yield (*_clause(text, start, end), reason)
 
 
-def _places(text: str) -> Iterator[Mark]:
+def _places(text: str, *, is_field: bool = False) -> Iterator[Mark]:
+    named = named_secrets(text)
+    if is_field:
+        yield from named
+        return
+    known = tuple(named)
+    yield from known
+    yield from told_secrets(text, known=known)
+
+
+def named_secrets(text: str) -> Iterator[Mark]:
+    """Yield the secrets that have the form of one, and those that the text names as such."""
     yield from _keys(text)
     yield from said_secrets(text)
+    yield from _recovery_phrases(text)
     if _DIGIT.search(text) is None:
         return
     # One in ten other numbers passes the check of a card too, so the words before a number count.
     for match in _CARD.finditer(text):
         if is_card(match[0]) and not _is_of_another_kind(text, match.start()):
             yield match.start(), match.end(), "card"
+            yield from (
+                (*check.span(), "code")
+                for check in _CHECK_DIGITS.finditer(text, match.end(), match.end() + _AFTER_CARD)
+            )
     for match in _IBAN.finditer(text):
         end = _iban_end(text, match.start()) or _named_iban_end(text, match.start())
         if end is not None:
@@ -176,6 +203,22 @@ def _private_keys(text: str, pattern: re.Pattern[str]) -> Iterator[Mark]:
         dashes = _KEY_BEGINS.search(text, max(0, match.start() - 6), match.start())
         place = closing.end() if closing else len(text)
         yield dashes.start() if dashes else match.start(), place, "private_key"
+
+
+def _is_grammar(word: re.Match[str]) -> bool:
+    return folded(word[0]) in function_words()
+
+
+def _recovery_phrases(text: str) -> Iterator[Mark]:
+    """Yield the runs of so many words without a word of grammar between them that they are no
+    sentence. Wallets show such words, 12 to 24 of them.
+    """
+    for run in _WORDS_ALONE.finditer(text):
+        words = list(_LETTERS.finditer(text, *run.span()))
+        for is_grammar, part in groupby(words, _is_grammar):
+            places = [word.span() for word in part]
+            if not is_grammar and len(places) >= LEAST_PHRASE:
+                yield places[0][0], places[-1][1], "recovery_phrase"
 
 
 def _is_of_another_kind(text: str, place: int) -> bool:

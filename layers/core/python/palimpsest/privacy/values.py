@@ -8,6 +8,9 @@ import re
 from palimpsest.privacy.phrases import whole, word_set
 from palimpsest.text.analyser import function_words
 
+MASK = "[secret]"
+"""The text that replaces a secret."""
+
 MOST_WORDS = 24  # most words of a passphrase
 PASSPHRASE = 4  # this many words are a passphrase, whatever the first word is
 LEAST_CODE, LEAST_KEY, LEAST_PASSWORD = 3, 8, 4

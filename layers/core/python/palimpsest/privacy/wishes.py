@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, fields
 from functools import cache, lru_cache
 
-from palimpsest.privacy.asks import asked_in
+from palimpsest.privacy.asks import Asking, asked_in, asks_in
 from palimpsest.privacy.clauses import names_words, wish_clauses, without
 from palimpsest.privacy.phrases import anywhere, phrases
 from palimpsest.text.analyser import function_words, words
@@ -27,6 +27,7 @@ _QUOTED = Sought(
     re.DOTALL | re.MULTILINE,
 )
 _WORD = re.compile(r"[^\W_]")
+_CLAUSE_END = re.compile(r"[,;:–—(]\s+|\s-\s")
 _STEM = Stems(
     r"record|remember|forg[eo]t|between|memor|sav|stor|not[ei]|keep|log|writ|jot|retain|down"
     r"|heard|pretend|strike|eras|delet|wip|scrub|remov|disregard|leave|uns\b|merk|speicher|vergiss"
@@ -127,28 +128,59 @@ def _both(wish: Wish, other: Wish) -> Wish:
 
 
 def _wish_by_weights(text: str) -> Wish:
-    """Return the wish that learned weights find. A wish about words before it takes back an earlier
-    message if its own message says nothing before it. A wish about the words after it lasts until
-    it is resumed, if its own message says nothing after it.
+    """Return the wish that learned weights find. A wish about the words after it lasts until it is
+    resumed, if its own message says nothing after it.
     """
     sentences = list(asked_in(text))
-    asks = {name for name, _, _ in sentences}
+    asks = {sentence.asks for sentence in sentences}
     if not asks:
         return NO_WISH
-    from palimpsest.text.salience import is_own  # not at import: few messages state a wish
-
-    _, start, _ = sentences[0]
-    _, _, end = sentences[-1]
+    start, end = sentences[0].start, sentences[-1].end
     is_first, is_last = _says_little(text[:start]), _says_little(text[end:])
     if asks == {"resume"}:
         return Wish(resumes=True, resumes_late=not is_first)
+    back = next((sentence for sentence in sentences if _may_ask_back(sentence, text)), None)
     return Wish(
         is_off_record=True,
-        takes_back="back" in asks and (is_first or not is_own(text[:start])),
+        takes_back=back is not None and _is_about_earlier(text[:start], text[start : back.end]),
         looks_back=asks == {"back"} and is_first and is_last,
         begins="next" in asks and is_last,
         resumes="resume" in asks and "next" not in asks,
     )
+
+
+def _may_ask_back(sentence: Asking, text: str) -> bool:
+    part = text[sentence.start : sentence.end]
+    return sentence.may_ask_back or anywhere("just_said").search(part) is not None
+
+
+def _names_earlier(text: str) -> bool:
+    """Return whether a text names what was just said, and says nothing before that."""
+    from palimpsest.text.sentences import sentences  # not at import: few messages state a wish
+
+    named = anywhere("just_said").search(text)
+    return named is not None and not any(map(_states, sentences(text[: named.start()])))
+
+
+def _is_about_earlier(before: str, wish: str) -> bool:
+    """Return whether a wish to forget is about an earlier message. It is about its own message if
+    that says something before the wish, or announces something with a colon.
+    """
+    # Not at import: few messages state a wish.
+    from palimpsest.text.salience import is_own
+    from palimpsest.text.sentences import sentences
+
+    if wish.rstrip().endswith(":") or any(map(_states, sentences(before))):
+        return False
+    first, *_ = _CLAUSE_END.split(wish)
+    return asks_in(first) is not None or not (_states(first) and is_own(first))
+
+
+def _states(text: str) -> bool:
+    """Return whether a text says something, and more than that something was said."""
+    from palimpsest.text.sentences import says  # not at import: few messages state a wish
+
+    return says(text) == "something" and not names_words(text)
 
 
 def _says_little(text: str) -> bool:
@@ -175,6 +207,7 @@ def _wish_by_patterns(text: str) -> Wish:
     is_bare = _WORD.search(rest) is None
     covers_next = announces and (is_bare or unquoted.rstrip().endswith((":", "?")))
     ends_open = is_bare and unquoted.rstrip().endswith(":")
+    takes_back |= _names_earlier(unquoted)
     return Wish(
         looks_back=takes_back and is_bare and not announces and not ends_open,
         is_off_record=True,
