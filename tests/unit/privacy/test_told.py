@@ -53,7 +53,7 @@ def test_a_secret_without_its_name_is_masked(text: str, secret: str) -> None:
 
 
 def test_a_sentence_that_tells_a_secret_in_plain_words_is_masked_as_a_whole() -> None:
-    text = "I live in Leeds. For the wifi you type butterscotch and it lets you in."
+    text = "I live in Leeds. The hotspot is called jess phone and you type bananahammock"
     assert masked(text) == f"I live in Leeds. {MASK}"
 
 

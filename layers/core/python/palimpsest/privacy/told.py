@@ -28,6 +28,7 @@ MOST_TOKENS = 60  # of a sentence
 STEM = 5  # letters
 LONGEST, MOST_DIGITS, MOST_RUNS, MANY = 12, 9, 7, 10
 LEAST_DIGITS = 2
+MOST_DIGITS_OF_CODE = 12  # a longer number is an id, or a card or an account with check digits
 _TOKEN = re.compile(
     r"(?P<id>https?://[^\s\"<>]+"
     r"|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[a-z]{2,5}_[0-9a-f]{32}"
@@ -154,8 +155,10 @@ def _kind(text: str) -> str:
         return "word"
     if NOT_SAID.search(text):
         return "id"
-    if any(map(str.isdigit, text)):
-        return "mix" if any(map(str.isalpha, text)) else "num"
+    if any(map(str.isalpha, text)) and any(map(str.isdigit, text)):
+        return "mix"
+    if (digits := _digits(text)) > 0:
+        return "num" if digits <= MOST_DIGITS_OF_CODE else "id"
     return next((name for name, look in _LOOKING.items() if look.search(text)), "word")
 
 
