@@ -159,7 +159,7 @@ def table(lines: dict[str, list[Line]], sentences: dict[str, list[tuple[str, str
             )
         )
         judged = [
-            (name, (line.places and TELLS) or NOTHING, bool(line.before), TELLS, line.sentences)
+            (name, TELLS if line.places else NOTHING, bool(line.before), TELLS, line.sentences)
             for name, part in lines.items()
             for line in part[fold::FOLDS]
         ]

@@ -37,7 +37,8 @@ def signs_of(text: str) -> frozenset[str]:
 
 
 @cache
-def _learned() -> LabelWeights:
+def learned() -> LabelWeights:
+    """Return the weights of wishes. The first call reads them in some 10 ms."""
     return label_weights(packaged_json(PACKAGE, "asks.json"))
 
 
@@ -56,8 +57,8 @@ def asked_in(text: str) -> Iterator[Asking]:
     """Yield the sentences of a text that ask for something of the kind."""
     start = 0
     for end in (*(match.end() for match in _SENTENCE_END.finditer(text)), len(text)):
-        likely = _learned().likely(signs_of(text[start:end]))
-        asks = _asked(likely, _learned())
+        likely = learned().likely(signs_of(text[start:end]))
+        asks = _asked(likely, learned())
         if asks is not None:
             yield Asking(asks, start, end, likely["back"] >= LEAST_BACK)
         start = end
@@ -65,7 +66,7 @@ def asked_in(text: str) -> Iterator[Asking]:
 
 def asks_in(sentence: str) -> Asks | None:
     """Return what a sentence asks for, or None if it asks for nothing of the kind."""
-    return asked_by(sentence, _learned())
+    return asked_by(sentence, learned())
 
 
 def asked_by(sentence: str, weights: LabelWeights) -> Asks | None:

@@ -24,6 +24,9 @@ MOST_READ = 2_000
 """How many characters at each end of a text are read. People tell secrets in messages, not inside a
 pasted text.
 """
+LAST_READ = 600
+"""How many characters at the end of a message are read for what the next message may tell."""
+
 MOST_TOKENS = 60  # of a sentence
 STEM = 5  # letters
 LONGEST, MOST_DIGITS, MOST_RUNS, MANY = 12, 9, 7, 10
@@ -92,7 +95,7 @@ def _told_in(sentence: str, *, is_named: bool) -> Sequence[tuple[int, int]]:
     as a quote and as a memory.
     """
     tokens = tokens_of(sentence, 0, len(sentence))
-    if not tokens or label_of(tokens, _learned(), is_named=is_named) != TELLS:
+    if not tokens or label_of(tokens, learned(), is_named=is_named) != TELLS:
         return ()
     odd = [(token.start, token.end) for token in tokens if _may_be_secret(token)]
     has_id = any(token.kind == "id" for token in tokens)
@@ -103,9 +106,8 @@ def names_what_is_secret(text: str) -> bool:
     """Return whether the next message is likely to tell a secret, as after "what was the code for
     the shed?" or "I can't get into the tablet".
     """
-    return any(
-        label_of(tokens_of(text, *place), _learned()) == NAMES for place in sentences_of(text)
-    )
+    end = text[-LAST_READ:]
+    return any(label_of(tokens_of(end, *place), learned()) == NAMES for place in sentences_of(end))
 
 
 def label_of(tokens: Sequence[Run], weights: LabelWeights, *, is_named: bool = False) -> str:
@@ -180,8 +182,9 @@ def _sort(char: str) -> str:
 
 
 def _may_be_secret(token: Run) -> bool:
-    is_odd = token.kind in ("mix", "mark", "camel")
-    return is_odd or (token.kind != "id" and _digits(token.text) >= LEAST_DIGITS)
+    if token.kind == "num":
+        return _digits(token.text) >= LEAST_DIGITS
+    return token.kind in ("mix", "mark")
 
 
 def sentences_of(text: str) -> Iterator[tuple[int, int]]:
@@ -197,5 +200,6 @@ def sentences_of(text: str) -> Iterator[tuple[int, int]]:
 
 
 @cache
-def _learned() -> LabelWeights:
+def learned() -> LabelWeights:
+    """Return the weights of told secrets. The first call reads them in some 10 ms."""
     return label_weights(packaged_json(PACKAGE, "told.json"))

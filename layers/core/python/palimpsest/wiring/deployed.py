@@ -7,6 +7,7 @@ from functools import cache
 from palimpsest import settings
 from palimpsest.clock import SystemClock
 from palimpsest.observability import log_usage
+from palimpsest.privacy import asks, told
 from palimpsest.service.parts import Models, Stores
 from palimpsest.service.service import Service
 from palimpsest.wiring.models import (
@@ -61,6 +62,8 @@ def sessions_service() -> Service:
         may_name=environment.models,
         report=log_usage,
     )
+    for learned in (asks.learned, told.learned):
+        learned()  # now, so that the first message does not wait for it
     return _service(environment, models, OF_EVERY_TURN)
 
 
