@@ -13,7 +13,7 @@ from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import Answer, Client
 from tests.unit.transfer.files import exported
 
-SECRET = "xyzzy4711"
+SECRET = "Xanthippe"
 MESSAGES = "/v1/sessions/s/messages"
 Removing = Callable[[Client], Answer]
 
