@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from string import ascii_lowercase
 from threading import Barrier
 
 import pytest
@@ -233,7 +234,7 @@ def test_a_message_that_says_more_than_a_transaction_holds_keeps_as_much_as_it_c
 ) -> None:
     """Twenty-five statements, each displacing another one, are 104 actions."""
     service.extractor.room = 100_000
-    topics = [f"topic_{number}" for number in range(25)]
+    topics = [f"topic{letter}" for letter in ascii_lowercase[:25]]
     service.finish(service.ingest(_all(topics, "old")))
     more = service.ingest(_all(topics, "old"), "ok", _all(topics, "new"))
     service.finish(more)
