@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression  # type: ignore[import-not-f
 
 LEAST_OFTEN = 3  # sentences that have a sign
 DIGITS = 2
-LEAST_WEIGHT = 0.3
+LEAST_WEIGHT = 0.15
 
 
 def fitted(task: dict[str, Any]) -> dict[str, Any]:
