@@ -45,6 +45,7 @@ _NO_CARD = re.compile(
 _CHECK_DIGITS = re.compile(r"(?<![\w./#+-])(?<!\d )\d{3}(?![\w/-])(?![.,]\d)(?! \d)")
 _AFTER_CARD = 80  # characters after a card's number that may have its check digits
 LEAST_PHRASE = 11  # words; a phrase has 12, and one of them may be a word of grammar
+LEAST_DIFFERENT = 8  # words of a phrase
 _WORDS_ALONE = re.compile(
     rf"(?<![\w'-])(?:[^\W\d_A-Z]{{2,12}}[ ]){{{LEAST_PHRASE - 1},}}[^\W\d_A-Z]{{2,12}}(?![\w'-])"
 )
@@ -216,9 +217,10 @@ def _recovery_phrases(text: str) -> Iterator[Mark]:
     for run in _WORDS_ALONE.finditer(text):
         words = list(_LETTERS.finditer(text, *run.span()))
         for is_grammar, part in groupby(words, _is_grammar):
-            places = [word.span() for word in part]
-            if not is_grammar and len(places) >= LEAST_PHRASE:
-                yield places[0][0], places[-1][1], "recovery_phrase"
+            phrase = list(part)
+            several = len({word[0] for word in phrase}) >= LEAST_DIFFERENT
+            if not is_grammar and several and len(phrase) >= LEAST_PHRASE:
+                yield phrase[0].start(), phrase[-1].end(), "recovery_phrase"
 
 
 def _is_of_another_kind(text: str, place: int) -> bool:
