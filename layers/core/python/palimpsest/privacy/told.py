@@ -34,7 +34,7 @@ LEAST_DIGITS = 2
 MOST_DIGITS_OF_CODE = 12  # a longer number is an id, or a card or an account with check digits
 _TOKEN = re.compile(
     r"(?P<id>https?://[^\s\"<>]+"
-    r"|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[a-z]{2,5}_[0-9a-f]{32}"
+    r"|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[a-z]{1,5}[_-][0-9a-f]{32}"
     r"|(?<![\w+])[+0](?=(?:[ /-]?\d){8})[\d /-]*\d(?!\w)"
     r"|\$?\{?\w+[.\[({][^\s]*[\])}])"
     r"|(?<!\S)\d(?:[ -]\d){2,7}(?![\w-])"
