@@ -99,12 +99,6 @@ def rows_of(line: Line) -> Iterator[Row]:
     yield from (Row(tokens_of(line.before, *place), label) for place in sentences_of(line.before))
 
 
-def sentence_rows(sentences: Iterable[tuple[str, str]]) -> Iterator[Row]:
-    for label, text in sentences:
-        for place in sentences_of(text):
-            yield Row(tokens_of(text, *place), label)
-
-
 def train(rows: Iterable[Row]) -> dict[str, Any]:
     """Return the weights as they are stored."""
     sentences = [
@@ -129,7 +123,8 @@ def every_row(
     lines: Iterable[Line], sentences: Iterable[tuple[str, str]], others: Iterable[str]
 ) -> Iterator[Row]:
     yield from chain.from_iterable(map(rows_of, lines))
-    yield from sentence_rows(sentences)
+    for label, text in sentences:
+        yield from (Row(tokens_of(text, *place), label) for place in sentences_of(text))
     for text in others:
         for place in sentences_of(text):
             tokens = tokens_of(text, *place)
@@ -192,10 +187,7 @@ def main() -> None:
     asking.add_argument("--judge", action="store_true", help="judge, and do not write the weights")
     options = asking.parse_args()
     lines = {path.stem: lines_of(path) for path in sorted(HERE.glob("*.txt"))}
-    sentences = {
-        path.stem: [(label, text) for label, text in labelled(path)]
-        for path in sorted(HERE.glob("*.tsv"))
-    }
+    sentences = {path.stem: labelled(path) for path in sorted(HERE.glob("*.tsv"))}
     if options.judge:
         print(for_terminal(table(lines, sentences)))
     else:

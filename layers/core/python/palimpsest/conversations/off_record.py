@@ -75,9 +75,9 @@ def _is_covered(text: str, wish: Wish, reach: int) -> bool:
     wished so, or the text is a secret that was asked for or named.
     """
     is_asked = reach == ASKED and is_bare_secret(text)
-    is_secret = is_asked or (reach == NAMED and gives_it(text))
-    if reach in (ASKED, NAMED) and not is_secret:
-        is_secret = any(told_secrets(text, is_named=True))
+    is_given = reach == NAMED and gives_it(text)
+    is_told = reach in (ASKED, NAMED) and any(told_secrets(text, is_named=True))
+    is_secret = is_asked or is_given or is_told
     is_over = wish.resumes and not wish.resumes_late
     return reach == NEXT_TURN_TOO or (reach == UNTIL_RESUMED and not is_over) or is_secret
 

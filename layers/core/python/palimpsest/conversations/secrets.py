@@ -81,17 +81,19 @@ def masked_chat(chat: Chat) -> Chat:
     return {name: value if name in _KEPT else masked_value(value) for name, value in chat.items()}
 
 
-def masked_value(value: Any) -> Any:
-    """Return a JSON value with a mask in place of each secret in its texts."""
+def masked_value(value: Any, *, is_field: bool = False) -> Any:
+    """Return a JSON value with a mask in place of each secret in its texts. With `is_field`, nobody
+    said these texts.
+    """
     if isinstance(value, str):
-        return masked(value)
+        return masked(value, is_field=is_field)
     if isinstance(value, Mapping):
         return {
-            name: element if name in _KEPT else masked_value(element)
+            name: element if name in _KEPT else masked_value(element, is_field=is_field)
             for name, element in value.items()
         }
     if isinstance(value, Sequence) and not isinstance(value, bytes):
-        return [masked_value(element) for element in value]
+        return [masked_value(element, is_field=is_field) for element in value]
     return value
 
 
@@ -110,4 +112,6 @@ def _masked_field(name: str, value: Any) -> Any:
         return shown.removeprefix(named) if is_kept else masked(value, is_field=True)
     if isinstance(value, int) and not isinstance(value, bool):
         return MASK if holds_secret(f"{named}{value}", is_field=True) else value
-    return masked_fields(value) if isinstance(value, Mapping) else masked_value(value)
+    if isinstance(value, Mapping):
+        return masked_fields(value)
+    return masked_value(value, is_field=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from palimpsest.conversations.secrets import masked_fields, masked_value
@@ -39,5 +40,5 @@ _MASKS: Mapping[str, Callable[[Any], Any]] = {
     "keywords": _masked_words,
     "queries": _masked_words,
     "metadata": masked_fields,
-    "data": masked_value,
+    "data": partial(masked_value, is_field=True),
 }

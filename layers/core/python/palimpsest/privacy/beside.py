@@ -15,6 +15,7 @@ from palimpsest.privacy.values import (
     LEAST_PASSWORD,
     NOT_SAID,
     TOKEN,
+    Mark,
     is_no_word,
     looks,
     plain,
@@ -28,9 +29,6 @@ _STEM = Stems(
 MOST_BETWEEN = 200  # characters between a name for secrets and the secret
 _FIGURES = re.compile(r"\d{4}|\d-\d")
 _DIGIT = re.compile(r"\d")
-Used = tuple[int, int, str]
-"""The beginning and end of a secret, and the reason why it is one."""
-
 _STOP = re.compile(r"[.!?]\s+(?=[A-ZÀ-Þ])|\n")
 _NOT_COUNTED = (
     r"(?:(?!\b(?:number|no\b|nr\b|nummer|numéro|número|id\b|size|price|cost|model))[^\d.!?\n])"
@@ -93,7 +91,7 @@ def _opens() -> Sought:
     )
 
 
-def _unlocking(text: str) -> Iterator[Used]:
+def _unlocking(text: str) -> Iterator[Mark]:
     """Yield codes with which a sentence opens something, such as "my garage opens with 1207"."""
     for match in _locked().finditer(text):
         yield *match.span("value" if match["value"] else "typed"), "code"
@@ -109,7 +107,7 @@ def _credentials() -> Sought:
     return Sought(rf"(?<!\w)(?:{phrases('credentials')})(?!\w){no}", re.IGNORECASE)
 
 
-def _beside_names(text: str) -> Iterator[Used]:
+def _beside_names(text: str) -> Iterator[Mark]:
     """Yield tokens that can only be a secret in a sentence that names secrets: letters with digits
     or marks between them.
     """
@@ -123,7 +121,7 @@ def _beside_names(text: str) -> Iterator[Used]:
                 yield start, start + len(value), "password"
 
 
-def _pairs(text: str) -> Iterator[Used]:
+def _pairs(text: str) -> Iterator[Mark]:
     """Yield the passwords of pairs such as "bob@example.com:Giraffe88" or "u: admin p: hunter2"."""
     for match in _PAIR_WITH_MAIL.finditer(text):
         if looks(match["value"], least=LEAST_PASSWORD, strict=True):
@@ -148,7 +146,7 @@ def _entered() -> Sought:
     )
 
 
-def _given_values(text: str) -> Iterator[Used]:
+def _given_values(text: str) -> Iterator[Mark]:
     """Yield the values that a sentence tells somebody to enter."""
     for match in _entered().finditer(text):
         if match["typed"]:
@@ -159,7 +157,7 @@ def _given_values(text: str) -> Iterator[Used]:
             yield match.start("value"), match.start("value") + len(value), "password"
 
 
-def used_secrets(text: str) -> Iterator[Used]:
+def used_secrets(text: str) -> Iterator[Mark]:
     """Yield the codes that open something, and the passwords that a sentence uses."""
     yield from _pairs(text)
     if _DIGIT.search(text):

@@ -11,6 +11,7 @@ from palimpsest.text.sought import Sought
 from palimpsest.text.word_files import entries
 
 PACKAGE = "palimpsest.privacy"
+SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|\n+")
 
 
 @cache

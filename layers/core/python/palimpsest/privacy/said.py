@@ -18,6 +18,7 @@ from palimpsest.privacy.values import (
     LEAST_PASSWORD,
     NOT_SAID,
     TOKEN,
+    Mark,
     code,
     is_counted,
     looks,
@@ -25,10 +26,6 @@ from palimpsest.privacy.values import (
 )
 from palimpsest.text.sought import Sought, Stems
 from palimpsest.text.triggers import lowered
-
-Said = tuple[int, int, str]
-"""The beginning and end of a secret, and the reason why it is one."""
-
 
 # most characters and words between the name of a secret and the secret
 MOST_BETWEEN, MOST_LINKS = 200, 6
@@ -101,7 +98,7 @@ _PLACEHOLDER = re.compile(
 )
 
 
-def said_secrets(text: str) -> Iterator[Said]:
+def said_secrets(text: str) -> Iterator[Mark]:
     """Yield the secrets in a text that the text itself names as secrets."""
     yield from used_secrets(text)
     if not _STEM.are_in(text):
@@ -271,7 +268,7 @@ def _password(text: str, token: re.Match[str], *, strict: bool) -> tuple[int, in
     return plain(text, token.start())
 
 
-def _assigned(text: str) -> Iterator[Said]:
+def _assigned(text: str) -> Iterator[Mark]:
     for match in _ASSIGNED.finditer(text):
         value = match["value"].rstrip(".")
         if _is_assigned(text, match, value):

@@ -15,12 +15,9 @@ from typing import Any
 
 from palimpsest.privacy.said import said_secrets
 from palimpsest.privacy.told import told_secrets
-from palimpsest.privacy.values import MASK
+from palimpsest.privacy.values import MASK, Mark
 from palimpsest.text.analyser import function_words
 from palimpsest.text.folding import folded
-
-Mark = tuple[int, int, str]
-"""The beginning and end of a part of a text, and the reason why it is marked."""
 
 LONGEST_SENTENCE = 1_000  # most characters that are searched for the ends of a sentence
 _CARD = re.compile(
@@ -138,7 +135,7 @@ def _places(text: str, *, is_field: bool = False) -> Iterator[Mark]:
 
 
 def named_secrets(text: str) -> Iterator[Mark]:
-    """Yield the secrets that have the form of one, and those that the text names as such."""
+    """Yield the secrets that are known by their form, and those that the text names as such."""
     yield from _keys(text)
     yield from said_secrets(text)
     yield from _recovery_phrases(text)

@@ -11,7 +11,8 @@ from functools import cache, lru_cache
 from itertools import groupby, pairwise
 from typing import Final, NamedTuple
 
-from palimpsest.privacy.values import MASK, NOT_SAID
+from palimpsest.privacy.phrases import SENTENCE_END
+from palimpsest.privacy.values import MASK, NOT_SAID, Mark
 from palimpsest.text.folding import folded
 from palimpsest.text.labelling import LabelWeights, label_weights
 from palimpsest.text.packaged import packaged_json
@@ -34,14 +35,13 @@ LEAST_DIGITS = 2
 MOST_DIGITS_OF_CODE = 12  # a longer number is an id, or a card or an account with check digits
 _TOKEN = re.compile(
     r"(?P<id>https?://[^\s\"<>]+"
-    r"|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[a-z]{1,5}[_-][0-9a-f]{32}"
+    r"|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[a-z]{2,5}_[0-9a-f]{32}"
     r"|(?<![\w+])[+0](?=(?:[ /-]?\d){8})[\d /-]*\d(?!\w)"
     r"|\$?\{?\w+[.\[({][^\s]*[\])}])"
     r"|(?<!\S)\d(?:[ -]\d){2,7}(?![\w-])"
     r"|[^\s\"“”„«»`,;()\[\]{}<>:=|]+"
 )
 _BEFORE, _AFTER = "'‘’*¿¡-–—", ".!?…'’‘*"
-_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|\n+")
 _LOOKS = ("plain", "numbers")
 _LOOKING = {
     "mark": re.compile(r"\w[!@#$%^&*?~+_]+\w"),
@@ -50,14 +50,10 @@ _LOOKING = {
 }
 
 
-Place = tuple[int, int, str]
-"""The beginning and end of a secret, and the reason why it is one."""
-
-
 class Run(NamedTuple):
     """A run of characters in a text. Its kind is `word`, or says what makes it odd: `num` (digits
-    alone), `mix` (letters and digits), `mark`, `camel` or `dash`. An `id` is no secret: an address,
-    a UUID, a telephone number, an expression of code or a placeholder.
+    alone), `mix` (letters and digits), `mark`, `camel` or `dash`. An `id` names something and
+    opens nothing: an address, a UUID, a telephone number, an expression of code or a placeholder.
     """
 
     start: int
@@ -75,8 +71,8 @@ class Run(NamedTuple):
 
 
 def told_secrets(
-    text: str, *, is_named: bool = False, known: Sequence[Place] = ()
-) -> Iterator[Place]:
+    text: str, *, is_named: bool = False, known: Sequence[Mark] = ()
+) -> Iterator[Mark]:
     """Yield beginning, end and reason of the secrets that a text tells. These are the odd tokens of
     a sentence that tells one, or the whole sentence if it has none. `is_named` says that the
     message before has asked for a secret or named what one opens. Sentences with `known` or
@@ -193,7 +189,7 @@ def sentences_of(text: str) -> Iterator[tuple[int, int]]:
     parts = [(0, MOST_READ), (len(text) - MOST_READ, len(text))] if is_long else [(0, len(text))]
     for first, last in parts:
         start = first
-        for match in _SENTENCE_END.finditer(text, first, last):
+        for match in SENTENCE_END.finditer(text, first, last):
             yield start, match.start()
             start = match.end()
         yield start, last

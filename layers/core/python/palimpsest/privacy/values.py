@@ -11,6 +11,9 @@ from palimpsest.text.analyser import function_words
 MASK = "[secret]"
 """The text that replaces a secret."""
 
+Mark = tuple[int, int, str]
+"""The beginning and end of a part of a text, and the reason why it is marked."""
+
 MOST_WORDS = 24  # most words of a passphrase
 PASSPHRASE = 4  # this many words are a passphrase, whatever the first word is
 LEAST_CODE, LEAST_KEY, LEAST_PASSWORD = 3, 8, 4

@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 
 from palimpsest.privacy.asks import Asking, asked_in, asks_in
 from palimpsest.privacy.clauses import names_words, wish_clauses, without
-from palimpsest.privacy.phrases import anywhere, phrases
+from palimpsest.privacy.phrases import SENTENCE_END, anywhere, phrases
 from palimpsest.text.analyser import function_words, words
 from palimpsest.text.sought import Sought, Stems
 
@@ -223,7 +223,6 @@ _FORWARD = re.compile(r"\b(?:this|dies\w*|ceci|esto|next|following)\b", re.IGNOR
 _EXPLAINS = re.compile(
     r"\W*(?:i mean|ich mein\w*|je veux dire|o sea|quiero decir)\b", re.IGNORECASE
 )
-_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|\n+")
 
 
 @lru_cache(maxsize=512)
@@ -239,7 +238,7 @@ def kept_from(text: str, *, before: str | None) -> int | None:
     from palimpsest.text.salience import is_own  # not at import: few messages take words back
 
     start, wish, kept, is_about_words_before = 0, 0, None, before is not None
-    for end in _SENTENCE_END.finditer(text):
+    for end in SENTENCE_END.finditer(text):
         sentence = text[start : end.start()]
         is_back = wish_of(sentence).looks_back and _FORWARD.search(sentence) is None
         if is_back and is_about_words_before:
