@@ -78,22 +78,26 @@ def without_secrets(message: Message) -> Message:
 
 def masked_chat(chat: Chat) -> Chat:
     """Return the chat message with a mask in place of each secret."""
-    return {name: value if name in _KEPT else masked_value(value) for name, value in chat.items()}
+    is_data = chat.get("role") == "tool"
+    return {
+        name: value if name in _KEPT else masked_value(value, is_data=is_data)
+        for name, value in chat.items()
+    }
 
 
-def masked_value(value: Any, *, is_field: bool = False) -> Any:
-    """Return a JSON value with a mask in place of each secret in its texts. With `is_field`, nobody
+def masked_value(value: Any, *, is_data: bool = False) -> Any:
+    """Return a JSON value with a mask in place of each secret in its texts. With `is_data`, nobody
     said these texts.
     """
     if isinstance(value, str):
-        return masked(value, is_field=is_field)
+        return masked(value, is_data=is_data)
     if isinstance(value, Mapping):
         return {
-            name: element if name in _KEPT else masked_value(element, is_field=is_field)
+            name: element if name in _KEPT else masked_value(element, is_data=is_data)
             for name, element in value.items()
         }
     if isinstance(value, Sequence) and not isinstance(value, bytes):
-        return [masked_value(element, is_field=is_field) for element in value]
+        return [masked_value(element, is_data=is_data) for element in value]
     return value
 
 
@@ -107,11 +111,11 @@ def masked_fields(metadata: Mapping[str, Any]) -> dict[str, Any]:
 def _masked_field(name: str, value: Any) -> Any:
     named = f"{name}: "
     if isinstance(value, str):
-        shown = masked(named + value, is_field=True)
+        shown = masked(named + value, is_data=True)
         is_kept = shown.startswith(named)
-        return shown.removeprefix(named) if is_kept else masked(value, is_field=True)
+        return shown.removeprefix(named) if is_kept else masked(value, is_data=True)
     if isinstance(value, int) and not isinstance(value, bool):
-        return MASK if holds_secret(f"{named}{value}", is_field=True) else value
+        return MASK if holds_secret(f"{named}{value}", is_data=True) else value
     if isinstance(value, Mapping):
         return masked_fields(value)
-    return masked_value(value, is_field=True)
+    return masked_value(value, is_data=True)

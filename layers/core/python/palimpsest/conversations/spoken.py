@@ -91,7 +91,8 @@ def spoken(message: Message) -> Message:
     if is_off_record(message):
         return replace(message, chat={**_bare(message.chat), "content": ""})
     text = as_said(message)
-    return replace(text, chat={**text.chat, "content": masked(text_of(text.chat))})
+    content = masked(text_of(text.chat), is_data=message.role == "tool")
+    return replace(text, chat={**text.chat, "content": content})
 
 
 def _bare(chat: Chat) -> Chat:
@@ -130,7 +131,7 @@ def spoken_text(message: Message) -> str:
     if message.role == "tool":
         return text[:MAX_TOOL_TEXT]
     tool_calls = chat.get("tool_calls") or ()
-    calls = (masked(" ".join(called(call)))[:MAX_CALL_TEXT] for call in tool_calls)
+    calls = (masked(" ".join(called(call)), is_data=True)[:MAX_CALL_TEXT] for call in tool_calls)
     return "\n".join(filter(None, (text, *calls)))
 
 

@@ -318,7 +318,7 @@ def _metadata(cited: Sequence[Message]) -> dict[str, Any]:
         (name, value)
         for name, value in simple.items()
         if len(f"{name}={value}") <= LONGEST_NOTE
-        and not holds_secret(f"{name}={value}", is_field=True)
+        and not holds_secret(f"{name}={value}", is_data=True)
     ]
     return dict(short[:MOST_NOTES])
 

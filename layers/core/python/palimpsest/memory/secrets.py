@@ -40,5 +40,5 @@ _MASKS: Mapping[str, Callable[[Any], Any]] = {
     "keywords": _masked_words,
     "queries": _masked_words,
     "metadata": masked_fields,
-    "data": partial(masked_value, is_field=True),
+    "data": partial(masked_value, is_data=True),
 }

@@ -92,21 +92,21 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def holds_secret(text: str, *, is_field: bool = False) -> bool:
-    """Return whether a text holds a secret. With `is_field`, the text is the name and the value of
-    a field, whose words nobody said.
+def holds_secret(text: str, *, is_data: bool = False) -> bool:
+    """Return whether a text holds a secret. With `is_data`, nobody said the text. It is the name
+    and the value of a field, or a tool's output.
     """
-    return next(_places(text, is_field=is_field), None) is not None
+    return next(_places(text, is_data=is_data), None) is not None
 
 
-def masked(text: str, *, is_field: bool = False) -> str:
+def masked(text: str, *, is_data: bool = False) -> str:
     """Return the text with a mask in the place of each secret. The time it takes is proportional to
-    the length of the text. `is_field` is as in `holds_secret`.
+    the length of the text. `is_data` is as in `holds_secret`.
     """
     if not text:
         return text
     parts, place = [], 0
-    for start, end, _ in sorted(_places(text, is_field=is_field)):
+    for start, end, _ in sorted(_places(text, is_data=is_data)):
         if end <= place:
             continue
         if start >= place:
@@ -124,9 +124,9 @@ def secrets(text: str) -> Iterator[Mark]:
             yield (*_clause(text, start, end), reason)
 
 
-def _places(text: str, *, is_field: bool = False) -> Iterator[Mark]:
+def _places(text: str, *, is_data: bool = False) -> Iterator[Mark]:
     named = named_secrets(text)
-    if is_field:
+    if is_data:
         yield from named
         return
     known = tuple(named)

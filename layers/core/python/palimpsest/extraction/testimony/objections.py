@@ -38,7 +38,7 @@ def not_testimony(finding: Finding, heard: Heard) -> str | None:
     terms = " \n".join((*finding.keywords, *finding.queries))
     about = f"{finding.topic or ''}\n{finding.subject or ''}"
     is_said = holds_secret(f"{finding.content}\n{finding.quote}")
-    if is_said or holds_secret(f"{terms}\n{about}", is_field=True):
+    if is_said or holds_secret(f"{terms}\n{about}", is_data=True):
         return "secret"
     spans = [span for seq in finding.seqs for span in heard.withheld.get(seq, ())]
     if not spans:
