@@ -107,6 +107,7 @@ def of_signals(questions: Sequence[AskedQuestion]) -> Table:
         for name in names:
             scores = kind_left_out(questions, name, without=without)
             row.append(f"{scores.recall:.3f}, {scores.mrr:.3f}")
+        print(*row, sep=" | ", flush=True)
         rows.append(row)
     note = "Recall@10 and MRR of the ranker alone. It was trained anew without the set's kind."
     return Table("Recall without one signal", ("", *names), rows, (note,))
@@ -123,6 +124,7 @@ def of_constants(places: Sequence[Place], *, shipped: Weights) -> Table:
                 cell(scored(place.dataset, partial(place.recall, weights=weights)))
                 for place in places
             ]
+        print(*row, sep=" | ", flush=True)
         rows.append(row)
     note = (
         "Recall@10, MRR, new before old from messages, and old messages among the first five that "

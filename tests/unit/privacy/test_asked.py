@@ -73,7 +73,7 @@ def test_a_question_of_an_earlier_append_still_counts() -> None:
 @pytest.mark.parametrize(
     ("named", "given"),
     [
-        ("forgot my PIN again", "ah wait, it's 8306! phew"),
+        ("forgot my PIN again", "ah wait, it's 8306!"),
         ("Wie war noch die PIN vom Tablet?", "Ach ja, es ist 4471."),
         ("j'ai oublié mon mot de passe", "Ah, c'est Tournesol!42"),
         ("he olvidado la contraseña del router", "ya la tengo, es Mn7kk2Zq"),

@@ -9,6 +9,7 @@ import json
 import pytest
 from palimpsest.conversations.message import Message
 from palimpsest.conversations.off_record import ASKED, NAMED, ON_RECORD, marked
+from palimpsest.conversations.spoken import spoken_text
 from palimpsest.privacy.secrets import holds_secret, masked, named_secrets
 from palimpsest.privacy.told import NAMES, NOTHING, TELLS, label_of, tokens_of, told_secrets
 from palimpsest.privacy.values import MASK
@@ -52,6 +53,17 @@ def test_a_secret_without_its_name_is_masked(text: str, secret: str) -> None:
     assert masked(text) == text.replace(secret, MASK)
 
 
+def test_beside_a_secret_that_was_asked_for_the_rest_of_a_message_is_remembered() -> None:
+    asks = "Have you already chosen a combination for the locker?"
+    answer = "yep 7-7-2. I'm a lifeguard at the pool in Leeds."
+    messages = [said(1, asks, role="assistant"), said(2, answer), said(3, "ok", role="assistant")]
+    asked, given, after = marked(messages, reach=ON_RECORD).messages
+    assert not asked.is_off_record
+    assert not given.is_off_record
+    assert spoken_text(given) == "I'm a lifeguard at the pool in Leeds."
+    assert after.is_off_record
+
+
 def test_a_sentence_that_tells_a_secret_in_plain_words_is_masked_as_a_whole() -> None:
     text = "I live in Leeds. The hotspot is called jess phone and you type bananahammock"
     assert masked(text) == f"I live in Leeds. {MASK}"
@@ -72,7 +84,7 @@ def test_words_about_locks_and_odd_names_are_no_secrets(text: str) -> None:
 
 
 def test_a_secret_is_off_the_record_after_a_message_that_names_what_it_opens() -> None:
-    asks, tells = "how do I get into the shed again", "617. I want to lift that one day, haha"
+    asks, tells = "how do I get into the shed again", "617."
     assert not any(told_secrets(tells))
     marks = marked([said(1, asks), said(2, tells)], reach=ON_RECORD).messages
     assert [message.is_off_record for message in marks] == [False, True]
@@ -112,6 +124,6 @@ def test_most_blocks_of_other_authors_are_held() -> None:
     assert sum(not result.leaked for result in results) >= 0.85 * len(results)
 
 
-def said(number: int, text: str) -> Message:
-    chat = {"role": "user", "content": text}
+def said(number: int, text: str, *, role: str = "user") -> Message:
+    chat = {"role": role, "content": text}
     return Message(number, f"m{number}", number, 1, "o200k_base", chat, "2026-03-02")

@@ -71,7 +71,8 @@ class Message:
     `redacted_at` is the time when its content was replaced; `id` is still that of the first
     content. With `is_outside`, the caller keeps the history. The item then only names the message
     (`named_only`), and `id` is the digest of this message alone. `hidden` has the ranges of its
-    text that a deleted memory came from; only the message's own session sees these words.
+    text that a deleted memory came from, or that give a secret which the message before asked for.
+    Only the message's own session sees these words.
     `is_material` is set when the session is extracted, if other messages show that the words are
     no testimony of their speaker, although the message alone does not.
     """

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from palimpsest.conversations.message import OFF_RECORD, UNSHOWN_ROLES, Message, text_of
 from palimpsest.privacy.asked import asks_for_secret, gives_it, is_bare_secret, names_secret
-from palimpsest.privacy.told import names_what_is_secret, told_secrets
+from palimpsest.privacy.told import names_what_is_secret, sentences_of, told_secrets
 from palimpsest.privacy.wishes import Wish, kept_from, wish_of
 from palimpsest.text.folding import normalized
 
@@ -39,14 +39,16 @@ class Marked:
 
 def marked(messages: Sequence[Message], *, reach: int, base: int = 0) -> Marked:
     """Mark the messages of an append that nobody may remember. These are a user's messages off the
-    record, messages that give a secret which was asked for or named just before, and all answers to
-    these. A message with statements after a wish to forget what was said has no mark, because
+    record, messages that give nothing but a secret which was asked for or named just before, and
+    all answers to these. In a message that says more, only the sentences with the secret are
+    hidden. A message with statements after a wish to forget what was said has no mark, because
     these statements may be remembered. `reach` is one of the values above, as it was after the
     session's last append. The numbers of the session's messages begin after `base`.
     """
     done: list[Message] = []
     takes_back: str | None = None
     for message in messages:
+        given: Sequence[tuple[int, int]] = ()
         if message.role == "user":
             text = text_of(message.chat)
             wish = wish_of(text)
@@ -57,8 +59,11 @@ def marked(messages: Sequence[Message], *, reach: int, base: int = 0) -> Marked:
             is_wished = (
                 wish.is_off_record and kept_from(text, before=None if is_first else "") is None
             )
-            is_off = message.is_off_record or is_wished or _is_covered(text, wish, reach)
-            reach = _reach_of(wish, reach, is_off=is_off or wish.is_off_record, is_first=is_first)
+            given = _given(text, reach)
+            is_whole = bool(given) and not _rest_of(text, given)
+            is_off = message.is_off_record or is_wished or is_whole or _is_covered(wish, reach)
+            is_private = is_off or bool(given) or wish.is_off_record
+            reach = _reach_of(wish, reach, is_off=is_private, is_first=is_first)
             if reach == ON_RECORD and (names_secret(text) or names_what_is_secret(text)):
                 reach = NAMED
         else:
@@ -66,20 +71,38 @@ def marked(messages: Sequence[Message], *, reach: int, base: int = 0) -> Marked:
             is_off = message.is_off_record or (is_hidden and message.role not in UNSHOWN_ROLES)
             if message.role == "assistant" and not is_hidden:
                 reach = _reach_of_answer(text_of(message.chat), reach)
-        done.append(off_record(message) if is_off else message)
+        shown = replace(message, hidden=(*message.hidden, *given)) if given else message
+        done.append(off_record(shown) if is_off else shown)
     return Marked(tuple(done), reach, takes_back)
 
 
-def _is_covered(text: str, wish: Wish, reach: int) -> bool:
-    """Return whether a user's text is off the record because of words before it: an earlier turn
-    wished so, or the text is a secret that was asked for or named.
-    """
-    is_asked = reach == ASKED and is_bare_secret(text)
-    is_given = reach == NAMED and gives_it(text)
-    is_told = reach in (ASKED, NAMED) and any(told_secrets(text, is_named=True))
-    is_secret = is_asked or is_given or is_told
+def _is_covered(wish: Wish, reach: int) -> bool:
+    """Return whether a user's text is off the record because an earlier turn wished so."""
     is_over = wish.resumes and not wish.resumes_late
-    return reach == NEXT_TURN_TOO or (reach == UNTIL_RESUMED and not is_over) or is_secret
+    return reach == NEXT_TURN_TOO or (reach == UNTIL_RESUMED and not is_over)
+
+
+def _given(text: str, reach: int) -> Sequence[tuple[int, int]]:
+    """Return the sentences of a user's text that give a secret which was asked for or named just
+    before.
+    """
+    if reach not in (ASKED, NAMED):
+        return ()
+    if reach == ASKED and is_bare_secret(text):
+        return ((0, len(text)),)
+    return tuple(
+        (start, end)
+        for start, end in sentences_of(text)
+        if any(told_secrets(text[start:end], is_named=True))
+        or (reach == NAMED and gives_it(text[start:end]))
+    )
+
+
+def _rest_of(text: str, given: Sequence[tuple[int, int]]) -> str:
+    """Return what a text says beside these sentences."""
+    for start, end in reversed(given):
+        text = text[:start] + text[end:]
+    return text.strip()
 
 
 def _reach_of_answer(text: str, reach: int) -> int:

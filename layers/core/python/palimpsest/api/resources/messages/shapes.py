@@ -207,7 +207,8 @@ class HistoryMessage(TypedDict):
             Literal[True],
             Field(
                 description="True if only this session sees some of its words, because a memory "
-                "that was made from them was deleted"
+                "that was made from them was deleted, or because they give a secret that was "
+                "asked for just before"
             ),
         ]
     ]
