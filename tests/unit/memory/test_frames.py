@@ -1,5 +1,5 @@
 import pytest
-from palimpsest.memory.meaning.corrections import begins_as_correction, correction_of
+from palimpsest.memory.meaning.corrections import begins_as_correction, corrected, correction_of
 from palimpsest.memory.meaning.frames import (
     contrasted,
     contrasts_of,
@@ -73,6 +73,50 @@ def test_a_contrast_puts_the_new_value_in_the_place_of_the_old_one(
 ) -> None:
     results = [better for each in contrasts_of(said) if (better := contrasted(content, each))]
     assert results[:1] == ([expected] if expected else [])
+
+
+@pytest.mark.parametrize(
+    ("content", "said", "expected"),
+    [
+        ("Our budget is 7,800 pounds.", "Sorry, it's 6,900, not 7,800.", "Our budget is 6,900 pounds."),
+        ("Our budget is 7,800 pounds.", "not 7,800 but 6,900", "Our budget is 6,900 pounds."),
+        ("Our budget is 7,800 pounds.", "I meant 6,900.", "Our budget is 6,900 pounds."),
+        ("Our budget is 7,800 pounds.", "*6,900", "Our budget is 6,900 pounds."),
+        ("Ich wiege 82,5 kg.", "Nicht 82,5, sondern 81,5.", "Ich wiege 81,5 kg."),
+        ("Der Kredit hat 3,4 Prozent.", "Quatsch, 3,9 Prozent.", "Der Kredit hat 3,9 Prozent."),
+        ("Le loyer est de 1 250 euros.", "Pardon, 1 350 euros.", "Le loyer est de 1 350 euros."),
+        ("I have 2 rooms and 450 euros.", "Sorry, 3 rooms.", "I have 3 rooms and 450 euros."),
+    ],
+)  # fmt: skip
+def test_a_number_is_corrected_as_a_whole_and_by_its_unit(
+    content: str, said: str, expected: str
+) -> None:
+    correction = correction_of(said)
+    assert correction is not None
+    assert corrected(content, correction) == expected
+
+
+@pytest.mark.parametrize("content", ["I study from 6 to 7.", "The stand costs 7,800 kroner."])
+@pytest.mark.parametrize(
+    "said", ["6,900 instead of 7,850", "It's 9 instead of 7.", "It's 9, not 7"]
+)
+def test_a_part_of_a_number_is_no_value(content: str, said: str) -> None:
+    results = {contrasted(content, each) for each in contrasts_of(said)}
+    correction = correction_of(said)
+    assert correction is not None
+    results.add(corrected(content, correction))
+    assert results <= {None, "I study from 6 to 9."}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("I need a two line mail for my list, 212 people on it.", "240 on the mail list now."),
+        ("I have 1,900 for the pots in another tin than the 4,000 for the bathroom.", "The tin's at 2,140 now."),
+    ],
+)  # fmt: skip
+def test_one_of_several_numbers_that_counts_something_else_is_left(content: str, said: str) -> None:
+    assert result(content, said) is None
 
 
 def test_a_sentence_is_no_value_in_the_place_of_a_number() -> None:

@@ -48,7 +48,7 @@ def marked(messages: Sequence[Message], *, reach: int, base: int = 0) -> Marked:
     done: list[Message] = []
     takes_back: str | None = None
     for message in messages:
-        given: Sequence[tuple[int, int]] = ()
+        telling: Sequence[tuple[int, int]] = ()
         if message.role == "user":
             text = text_of(message.chat)
             wish = wish_of(text)
@@ -59,10 +59,10 @@ def marked(messages: Sequence[Message], *, reach: int, base: int = 0) -> Marked:
             is_wished = (
                 wish.is_off_record and kept_from(text, before=None if is_first else "") is None
             )
-            given = _given(text, reach)
-            is_whole = bool(given) and not _rest_of(text, given)
+            telling = _telling(text, reach)
+            is_whole = bool(telling) and not _rest_of(text, telling)
             is_off = message.is_off_record or is_wished or is_whole or _is_covered(wish, reach)
-            is_private = is_off or bool(given) or wish.is_off_record
+            is_private = is_off or bool(telling) or wish.is_off_record
             reach = _reach_of(wish, reach, is_off=is_private, is_first=is_first)
             if reach == ON_RECORD and (names_secret(text) or names_what_is_secret(text)):
                 reach = NAMED
@@ -71,7 +71,7 @@ def marked(messages: Sequence[Message], *, reach: int, base: int = 0) -> Marked:
             is_off = message.is_off_record or (is_hidden and message.role not in UNSHOWN_ROLES)
             if message.role == "assistant" and not is_hidden:
                 reach = _reach_of_answer(text_of(message.chat), reach)
-        shown = replace(message, hidden=(*message.hidden, *given)) if given else message
+        shown = replace(message, hidden=(*message.hidden, *telling)) if telling else message
         done.append(off_record(shown) if is_off else shown)
     return Marked(tuple(done), reach, takes_back)
 
@@ -82,7 +82,7 @@ def _is_covered(wish: Wish, reach: int) -> bool:
     return reach == NEXT_TURN_TOO or (reach == UNTIL_RESUMED and not is_over)
 
 
-def _given(text: str, reach: int) -> Sequence[tuple[int, int]]:
+def _telling(text: str, reach: int) -> Sequence[tuple[int, int]]:
     """Return the sentences of a user's text that give a secret which was asked for or named just
     before.
     """
@@ -98,9 +98,9 @@ def _given(text: str, reach: int) -> Sequence[tuple[int, int]]:
     )
 
 
-def _rest_of(text: str, given: Sequence[tuple[int, int]]) -> str:
+def _rest_of(text: str, telling: Sequence[tuple[int, int]]) -> str:
     """Return what a text says beside these sentences."""
-    for start, end in reversed(given):
+    for start, end in reversed(telling):
         text = text[:start] + text[end:]
     return text.strip()
 

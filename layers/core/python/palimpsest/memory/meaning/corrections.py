@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
+from itertools import pairwise
 
 from palimpsest.memory.meaning.fitting import (
     denies_in_english,
@@ -39,7 +40,9 @@ MOST_AGAIN = 6  # words of a phrase that is begun again
 FEW_WORDS = 3  # of a correction that only a word such as "sorry" marks
 ALIKE, CLEARLY_ALIKE = 0.7, 0.8  # how alike two spellings of one word must be
 LEAST_WORD = 4  # letters of a word that can be misspelled
-_TOKEN = re.compile(r"[^\W_][\w.'’:/-]*[^\W_]|[^\W_]")
+_TOKEN = re.compile(r"[^\W_](?:[\w.'’:/-]|(?<=\d)(?:,(?=\d)| (?=\d{3}\b)))*[^\W_]|[^\W_]")
+_THOUSANDS = re.compile(r"(?<=\d) (?=\d{3}\b)")
+_COMMA = re.compile(r",(?!\d)")
 _STARRED = re.compile(r"^\*(?P<new>[^*\s][^*]{1,40})\*?$|^(?P<other>[^*\s]{2,40})\*$")
 _UNIT = re.compile(r"(?i)^(?:[ap]\.?m\.?|uhr|o'clock|h|floor|st|nd|rd|th|of|\d+|[%€$]|euros?)$")
 FIRST_PART = 40  # characters
@@ -134,7 +137,7 @@ def correction_of(text: str) -> Correction | None:
     """Return the correction if the whole text is one, else None."""
     starred = _STARRED.match(text.strip()) if "*" in text else None
     if starred:
-        new = (starred["new"] or starred["other"]).split(",")[0]
+        new = _COMMA.split(starred["new"] or starred["other"])[0]
         return Correction(new.strip(_ENDS), is_meant=True)
     if _is_bare_value(text):
         return Correction(text.strip(_ENDS), is_meant=False, is_bare=True)
@@ -432,7 +435,8 @@ def _repeated(new: str, rest: str) -> int:
 
 def _place_of(content: str, old: str) -> tuple[int, int] | None:
     """Return the place of the old value in the content."""
-    match = re.search(rf"(?<!\w){re.escape(old)}(?!\w)", content, re.IGNORECASE)
+    whole = rf"(?<!\w)(?<!\d[.,]){re.escape(old)}(?!\w|[.,]\d)"
+    match = re.search(whole, content, re.IGNORECASE)
     return match.span() if old and match else None
 
 
@@ -453,7 +457,7 @@ def _likely_place(content: str, new: str, by: Correction) -> tuple[int, int] | N
 
 
 def _numbers(tokens: list[re.Match[str]], new: str) -> tuple[int, int] | None:
-    first, *others = new.split()
+    first, *others = _THOUSANDS.sub("", new).split()
     stated = {token[0].casefold() for token in tokens}
     is_alone = all(word.casefold() in stated or _UNIT.match(word) for word in others)
     if not number_or_day().match(first) or not is_alone:
@@ -461,12 +465,19 @@ def _numbers(tokens: list[re.Match[str]], new: str) -> tuple[int, int] | None:
     places = [
         token
         for token in tokens
-        if number_or_day().match(token[0]) and is_year(token[0]) == is_year(first)
+        if number_or_day().match(_THOUSANDS.sub("", token[0]))
+        and is_year(token[0]) == is_year(first)
     ]
     kind = _kind_of_value(first)
     same = [token for token in places if _kind_of_value(token[0]) == kind]
     counts = [token for token in places if {kind, _kind_of_value(token[0])} == COUNTS]
-    best = (same or counts or places)[-1:]
+    unit = others[0].casefold() if others else None
+    of_unit = [
+        token
+        for token, following in pairwise(tokens)
+        if token in places and following[0].casefold() == unit
+    ]
+    best = (of_unit or same or counts or places)[-1:]
     return best[0].span() if best else None
 
 

@@ -82,14 +82,20 @@ def denies_in_english(match: re.Match[str]) -> bool:
     return denial == ["no"] and "sino" not in others and is_english(others)
 
 
-def count_the_same(new: str, new_in: str, old: str, old_in: str) -> bool:
+def count_the_same(
+    new: str, new_in: str, old: str, old_in: str, *, among: Sequence[str] | None = None
+) -> bool:
     """Return whether two numbers may count the same thing, by the words after them in `new_in` and
-    `old_in`. A year never replaces another number.
+    `old_in`. A year never replaces another number. If the old number is one of several, `among` has
+    the words that name the thing. A new number without a unit then replaces none that counts
+    something else.
     """
     if is_year(new) != is_year(old):
         return False
     unit, known = _unit(new_in), _unit(old_in)
-    return not unit or (bool(known) and is_alike(unit, known))
+    if not unit:
+        return among is None or not known or is_meant_by(known, among)
+    return bool(known) and is_alike(unit, known)
 
 
 def is_year(number: str) -> bool:

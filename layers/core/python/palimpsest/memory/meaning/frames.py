@@ -334,8 +334,11 @@ def moved(content: str, by: Move) -> str | None:
         new = _new_value(value, beside, by)
         if new is None or folded(new.text) == folded(value.text):
             continue
-        is_about_it = value.shape in elsewhere or _is_about_it(things, content, value, by)
-        if _fits(new, value) and is_about_it:
+        is_of_several = value.shape in elsewhere
+        among = things if is_of_several else None
+        if _fits(new, value, among=among) and _is_about_it(
+            things, content, value, by, is_of_several=is_of_several
+        ):
             before, after = result[: value.start], result[value.end :]
             if _NEAR.match(new.text):  # "due on Friday" becomes "due next Wednesday"
                 before = _ON.sub("", before)
@@ -363,15 +366,18 @@ def _leaves_a_day(changed: Collection[str], own: Sequence[Value], by: Move) -> b
     return "day" not in changed and bool(days) and not new_days <= days
 
 
-def _is_about_it(things: Sequence[str], content: str, value: Value, by: Move) -> bool:
+def _is_about_it(
+    things: Sequence[str], content: str, value: Value, by: Move, *, is_of_several: bool
+) -> bool:
     """Return whether the clause of a value is about the moved things: alone, or with the clause
-    that an "and" joins to it.
+    that an "and" joins to it. If it `is_of_several` values of its shape, its part of the content
+    must be about the things: "the 4,000 for the bathroom" is not what is in another tin.
     """
     part = _part_at(content, value.start)
     start = content.find(part, max(0, value.start - len(part)))
     place = (value.start - start, value.end - start)
     names_old, is_moved = bool(by.denied), by.is_moved
-    may_stand_alone = by.is_marked and value.shape != "number"
+    may_stand_alone = is_of_several or (by.is_marked and value.shape != "number")
     return is_about(things, content, value.place, names_old=names_old, is_moved=is_moved) or (
         may_stand_alone and is_about(things, part, place, names_old=names_old, is_moved=is_moved)
     )
@@ -499,15 +505,17 @@ def dates_a_thing(text: str) -> bool:
 _COMPOUNDS = ("termin", "flug", "budget", "frist", "treffen", "nummer", "preis", "miete", "prufung")
 
 
-def _fits(new: Value, old: Value) -> bool:
-    """Return whether a new value can replace an old one of the same shape."""
+def _fits(new: Value, old: Value, *, among: Sequence[str] | None) -> bool:
+    """Return whether a new value can replace an old one of the same shape. `among` is as in
+    `count_the_same`.
+    """
     if new.shape != "number":
         return True
     if (
         old.label and new.label and old.label != new.label
     ):  # "Pixel 7" is no new value of "iPhone 15"
         return False
-    return count_the_same(new.text, new.after, old.text, old.after)
+    return count_the_same(new.text, new.after, old.text, old.after, among=among)
 
 
 def _new_value(value: Value, own: Sequence[Value], by: Move) -> Value | None:
@@ -654,7 +662,9 @@ def contrasted(content: str, by: Contrast) -> str | None:
     """Return the content with the new value of the contrast in place of the old one. Return None if
     the content is about something else.
     """
-    match = re.search(rf"(?<![\w.:]){re.escape(by.old)}(?![\w])", content, re.IGNORECASE)
+    match = re.search(
+        rf"(?<![\w.:])(?<!\d,){re.escape(by.old)}(?!\w|[.,]\d)", content, re.IGNORECASE
+    )
     if match is None or (by.old[0].isupper() and not match[0][0].isupper()):
         return None
     form = form_of(by.new)
