@@ -85,6 +85,7 @@ def test_a_contrast_puts_the_new_value_in_the_place_of_the_old_one(
         ("Ich wiege 82,5 kg.", "Nicht 82,5, sondern 81,5.", "Ich wiege 81,5 kg."),
         ("Der Kredit hat 3,4 Prozent.", "Quatsch, 3,9 Prozent.", "Der Kredit hat 3,9 Prozent."),
         ("Le loyer est de 1 250 euros.", "Pardon, 1 350 euros.", "Le loyer est de 1 350 euros."),
+        ("My number is 07700 900123.", "I meant 07700 900132.", "My number is 07700 900132."),
         ("I have 2 rooms and 450 euros.", "Sorry, 3 rooms.", "I have 3 rooms and 450 euros."),
     ],
 )  # fmt: skip

@@ -40,8 +40,9 @@ MOST_AGAIN = 6  # words of a phrase that is begun again
 FEW_WORDS = 3  # of a correction that only a word such as "sorry" marks
 ALIKE, CLEARLY_ALIKE = 0.7, 0.8  # how alike two spellings of one word must be
 LEAST_WORD = 4  # letters of a word that can be misspelled
-_TOKEN = re.compile(r"[^\W_](?:[\w.'’:/-]|(?<=\d)(?:,(?=\d)| (?=\d{3}\b)))*[^\W_]|[^\W_]")
-_THOUSANDS = re.compile(r"(?<=\d) (?=\d{3}\b)")
+_IN_NUMBER = r"(?<=\d) (?=\d{3}\b)|(?<=\d\d) (?=\d\d)"  # "1 250", "06 12 34 56 78"
+_TOKEN = re.compile(rf"[^\W_](?:[\w.'’:/-]|(?<=\d),(?=\d)|{_IN_NUMBER})*[^\W_]|[^\W_]")
+_GAPS = re.compile(_IN_NUMBER)
 _COMMA = re.compile(r",(?!\d)")
 _STARRED = re.compile(r"^\*(?P<new>[^*\s][^*]{1,40})\*?$|^(?P<other>[^*\s]{2,40})\*$")
 _UNIT = re.compile(r"(?i)^(?:[ap]\.?m\.?|uhr|o'clock|h|floor|st|nd|rd|th|of|\d+|[%€$]|euros?)$")
@@ -457,7 +458,7 @@ def _likely_place(content: str, new: str, by: Correction) -> tuple[int, int] | N
 
 
 def _numbers(tokens: list[re.Match[str]], new: str) -> tuple[int, int] | None:
-    first, *others = _THOUSANDS.sub("", new).split()
+    first, *others = _GAPS.sub("", new).split()
     stated = {token[0].casefold() for token in tokens}
     is_alone = all(word.casefold() in stated or _UNIT.match(word) for word in others)
     if not number_or_day().match(first) or not is_alone:
@@ -465,8 +466,7 @@ def _numbers(tokens: list[re.Match[str]], new: str) -> tuple[int, int] | None:
     places = [
         token
         for token in tokens
-        if number_or_day().match(_THOUSANDS.sub("", token[0]))
-        and is_year(token[0]) == is_year(first)
+        if number_or_day().match(_GAPS.sub("", token[0])) and is_year(token[0]) == is_year(first)
     ]
     kind = _kind_of_value(first)
     same = [token for token in places if _kind_of_value(token[0]) == kind]
