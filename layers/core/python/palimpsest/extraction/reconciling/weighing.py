@@ -15,10 +15,12 @@ from palimpsest.extraction.reconciling.known import (
     next_version,
     order_of,
 )
+from palimpsest.extraction.reconciling.versions import version_of
 from palimpsest.extraction.relating import Related, related
 from palimpsest.extraction.testimony.speakers import USER
 from palimpsest.extraction.timing import changes_on_a_day
-from palimpsest.memory.meaning.reading import naming
+from palimpsest.memory.meaning.other_clauses import without_part
+from palimpsest.memory.meaning.reading import is_meant_by, naming
 from palimpsest.memory.meaning.slots import MOST_NAMED
 from palimpsest.memory.record import Order, Record
 from palimpsest.memory.statements import Statement
@@ -30,7 +32,8 @@ def related_by_weights(
 ) -> Statement | None:
     """Relate the statement to a known one by the learned weights, and return it. The new statement
     becomes the next version of the known one, takes over the known words, or ends the known one. A
-    finding that depends on others is returned only if it replaces a known statement.
+    finding that depends on others is returned only if it replaces a known statement. A known
+    statement that also says something else keeps that.
     """
     if statement.speaker not in (None, USER):  # what others say moves no topic of the user
         return None if finding.depends else statement
@@ -53,7 +56,12 @@ def related_by_weights(
         )
     if _is_not_yet(relation, finding, statement, record):
         return None if finding.depends else statement
-    return _changing(relation, statement, record, order, state, is_own=relation.place < len(own))
+    is_own = relation.place < len(own)
+    left = None if is_own or relation.kind == "ends" else _left_beside(statement, record)
+    if left is not None:
+        state.statements.append((finding, version_of(statement, record, left), rank))
+        return statement
+    return _changing(relation, statement, record, order, state, is_own=is_own)
 
 
 def _is_not_yet(relation: Related, finding: Finding, statement: Statement, record: Record) -> bool:
@@ -67,6 +75,16 @@ def _is_not_yet(relation: Related, finding: Finding, statement: Statement, recor
 def _may_repeat(finding: Finding, statement: Statement) -> bool:
     is_short = 0 < len(naming(statement.content)) <= MOST_NAMED + 1
     return statement.type == "fact" and not finding.depends and is_short
+
+
+def _left_beside(statement: Statement, record: Record) -> str | None:
+    """Return the part of a record that is about something else than the statement which replaces
+    it: "Ben is 9" of "Mia is 7 and Ben is 9", beside "Mia turned 8". Return None if it is not clear
+    what that is.
+    """
+    known = naming(record.content)
+    shared = [word for word in naming(statement.content) if is_meant_by(word, known)]
+    return without_part(record.content, shared) if shared else None
 
 
 def _changing(

@@ -49,7 +49,7 @@ def _separator() -> re.Pattern[str]:
 
 @cache
 def _determiners_before() -> re.Pattern[str]:
-    return compiled(r"(?:(?<!\w)(?:(?:{determiners})\s+|[ld]['’]))+$")
+    return compiled(r"(?:(?<!\w)(?:(?:{determiners}|{number_words}|\d{1,3})\s+|[ld]['’]))+$")
 
 
 @cache

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from palimpsest.memory.meaning.ends import shortens
+from palimpsest.memory.meaning.one_of_several import without_one
 from palimpsest.memory.meaning.reading import any_of, compiled, is_meant_by, naming
 from palimpsest.memory.meaning.slots import slot_of
 from palimpsest.text.language import ENGLISH, language_of
@@ -32,6 +33,13 @@ def _begins_alone() -> re.Pattern[str]:
         r"(?:(?:the|my|our|die|der|das|mein\w*|unser\w*|mon|ma|notre|mi|nuestr\w+) )?"
         r"[\w'-]+(?: [\w'-]+)? (?:is|are|runs|run|uses|ist|sind|läuft|est|sont|es|está|son)\b"
     )
+
+
+def without_part(content: str, thing: Sequence[str]) -> str | None:
+    """Return a statement without what it says of the thing that these folded words name, if that is
+    one of several things there, or one of two clauses. Return None otherwise.
+    """
+    return without_one(content, thing) or without_clause(content, thing)
 
 
 def without_clause(content: str, thing: Sequence[str]) -> str | None:
