@@ -78,9 +78,8 @@ def _may_repeat(finding: Finding, statement: Statement) -> bool:
 
 
 def _left_beside(statement: Statement, record: Record) -> str | None:
-    """Return the part of a record that is about something else than the statement which replaces
-    it: "Ben is 9" of "Mia is 7 and Ben is 9", beside "Mia turned 8". Return None if it is not clear
-    what that is.
+    """Return what a record says beside the thing that the statement changes: "I have 1 dog" of "I
+    have 2 kids and 1 dog", for "It's three kids now". Return None if it is not clear what that is.
     """
     known = naming(record.content)
     shared = [word for word in naming(statement.content) if is_meant_by(word, known)]
