@@ -133,6 +133,8 @@ ENDS = [
     ("Fumo medio paquete al día.", "Llevo un mes sin fumar, lo he dejado del todo."),
 ]
 LEFT = [
+    ("I have 10 goats and 200 sheep.", "I sold the goats.", "I have 200 sheep."),
+    ("I have a dog and 2 cats.", "My dog died.", "I have 2 cats."),
     ("I play the guitar and the piano.", "I gave up the guitar.", "I play the piano."),
     ("I take metformin and ramipril every morning.", "I've stopped taking ramipril.",
      "I take metformin every morning."),
@@ -159,6 +161,7 @@ LEFT = [
     ("Toco la guitarra y el piano.", "He dejado la guitarra.", "Toco el piano."),
 ]  # fmt: skip
 ENDS_WHOLLY = [
+    ("I take 2 tablets in the morning and one at night.", "I stopped the night tablet."),
     ("I play guitar and sing in a choir.", "I gave up the guitar."),
     ("We have a cat, Momo, and a dog, Rex.", "Momo died."),
     ("Estoy suscrito a El Norte, la edición en papel.", "Me di de baja de El Norte."),

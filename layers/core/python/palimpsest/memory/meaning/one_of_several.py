@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from palimpsest.memory.meaning.reading import any_of, classes, compiled, is_alike
+from palimpsest.memory.meaning.reading import any_of, classes, compiled, is_alike, shared
 from palimpsest.memory.meaning.slots import singular
 from palimpsest.text.folding import folded
 
@@ -49,7 +49,7 @@ def _separator() -> re.Pattern[str]:
 
 @cache
 def _determiners_before() -> re.Pattern[str]:
-    return compiled(r"(?:(?<!\w)(?:(?:{determiners}|{number_words}|\d{1,3})\s+|[ld]['’]))+$")
+    return compiled(r"(?:(?<!\w)(?:(?:{determiners}|{number_words}|\d[\d.,]*)\s+|[ld]['’]))+$")
 
 
 @cache
@@ -59,7 +59,8 @@ def _determiner() -> re.Pattern[str]:
 
 @cache
 def _next_thing() -> re.Pattern[str]:
-    return compiled(r"(?:{determiners}|{number_words}|\d{1,2})\s|[ld]['’]")
+    is_place = rf"(?:{shared('prepositions')}|at|per)\s"  # "one at night" is no other thing
+    return compiled(rf"(?:{{determiners}}|{{number_words}}|\d[\d.,]*)\s(?!{is_place})|[ld]['’]")
 
 
 @cache
