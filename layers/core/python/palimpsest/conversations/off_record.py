@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from palimpsest.conversations.message import OFF_RECORD, UNSHOWN_ROLES, Message, text_of
+from palimpsest.conversations.spoken import cut_out
 from palimpsest.privacy.asked import asks_for_secret, gives_it, is_bare_secret, names_secret
 from palimpsest.privacy.told import names_what_is_secret, sentences_of, told_secrets
 from palimpsest.privacy.wishes import Wish, kept_from, wish_of
@@ -60,7 +61,7 @@ def marked(messages: Sequence[Message], *, reach: int, base: int = 0) -> Marked:
                 wish.is_off_record and kept_from(text, before=None if is_first else "") is None
             )
             telling = _telling(text, reach)
-            is_whole = bool(telling) and not _rest_of(text, telling)
+            is_whole = bool(telling) and not cut_out(text, telling).strip()
             is_off = message.is_off_record or is_wished or is_whole or _is_covered(wish, reach)
             is_private = is_off or bool(telling) or wish.is_off_record
             reach = _reach_of(wish, reach, is_off=is_private, is_first=is_first)
@@ -96,13 +97,6 @@ def _telling(text: str, reach: int) -> Sequence[tuple[int, int]]:
         if any(told_secrets(text[start:end], is_named=True))
         or (reach == NAMED and gives_it(text[start:end]))
     )
-
-
-def _rest_of(text: str, telling: Sequence[tuple[int, int]]) -> str:
-    """Return what a text says beside these sentences."""
-    for start, end in reversed(telling):
-        text = text[:start] + text[end:]
-    return text.strip()
 
 
 def _reach_of_answer(text: str, reach: int) -> int:

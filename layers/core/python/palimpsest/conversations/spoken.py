@@ -103,8 +103,12 @@ def visible_text(message: Message, *, gap: str = GAP) -> str:
     """Return the text of a message with `gap` in place of the words that a deleted memory came
     from.
     """
-    text = text_of(message.chat)
-    for start, end in sorted(message.hidden, reverse=True):
+    return cut_out(text_of(message.chat), message.hidden, gap=gap)
+
+
+def cut_out(text: str, ranges: Iterable[tuple[int, int]], *, gap: str = "") -> str:
+    """Return the text with `gap` in place of these ranges of it."""
+    for start, end in sorted(ranges, reverse=True):
         text = f"{text[:start]}{gap}{text[end:]}"
     return text
 

@@ -21,8 +21,7 @@ from palimpsest.extraction.reconciling.versions import version_of, with_times
 from palimpsest.extraction.testimony.speakers import USER
 from palimpsest.memory.ended_on import label_of
 from palimpsest.memory.meaning.ends import End, ends_of, is_ended, is_of_one_occurrence
-from palimpsest.memory.meaning.one_of_several import without_one
-from palimpsest.memory.meaning.other_clauses import without_clause
+from palimpsest.memory.meaning.other_clauses import parts_left
 from palimpsest.memory.meaning.rules import is_lifted, is_opposite
 from palimpsest.memory.meaning.searches import found_in, is_search_for
 from palimpsest.memory.names import unlabelled
@@ -121,15 +120,9 @@ def _left_of(record: Record, ended: Sequence[End]) -> str | None:
     """Return the content of a record without what has ended, if that is one of several things, or
     is in one of two clauses.
     """
-    named = [end.words for end in ended if end.words]
-    lefts = (
-        without(record.content, words)
-        for without in (without_one, without_clause)
-        for words in named
-    )
+    lefts = parts_left(record.content, [end.words for end in ended if end.words])
     return next(
-        (left for left in lefts if left and not is_ended(replace(record, content=left), ended)),
-        None,
+        (left for left in lefts if not is_ended(replace(record, content=left), ended)), None
     )
 
 

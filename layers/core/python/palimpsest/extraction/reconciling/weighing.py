@@ -19,7 +19,7 @@ from palimpsest.extraction.reconciling.versions import version_of
 from palimpsest.extraction.relating import Related, related
 from palimpsest.extraction.testimony.speakers import USER
 from palimpsest.extraction.timing import changes_on_a_day
-from palimpsest.memory.meaning.other_clauses import without_part
+from palimpsest.memory.meaning.other_clauses import parts_left
 from palimpsest.memory.meaning.reading import is_meant_by, naming
 from palimpsest.memory.meaning.slots import MOST_NAMED
 from palimpsest.memory.record import Order, Record
@@ -83,7 +83,7 @@ def _left_beside(statement: Statement, record: Record) -> str | None:
     """
     known = naming(record.content)
     shared = [word for word in naming(statement.content) if is_meant_by(word, known)]
-    return without_part(record.content, shared) if shared else None
+    return next(parts_left(record.content, [shared]), None) if shared else None
 
 
 def _changing(

@@ -59,7 +59,7 @@ def _determiner() -> re.Pattern[str]:
 
 @cache
 def _next_thing() -> re.Pattern[str]:
-    is_place = rf"(?:{shared('prepositions')}|at|per)\s"  # "one at night" is no other thing
+    is_place = rf"(?:{shared('prepositions')}|at|per)\s"  # "one at night" names nothing
     return compiled(rf"(?:{{determiners}}|{{number_words}}|\d[\d.,]*)\s(?!{is_place})|[ld]['’]")
 
 

@@ -5,7 +5,7 @@ itself. "We use MongoDB, the backend is in Go" becomes "The backend is in Go".
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 from palimpsest.memory.meaning.ends import shortens
@@ -35,11 +35,12 @@ def _begins_alone() -> re.Pattern[str]:
     )
 
 
-def without_part(content: str, thing: Sequence[str]) -> str | None:
-    """Return a statement without what it says of the thing that these folded words name, if that is
-    one of several things there, or one of two clauses. Return None otherwise.
+def parts_left(content: str, things: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield what is left of a statement without one of these things, each named by its folded
+    words, if the thing is one of several there. Then yield what is left without its clause.
     """
-    return without_one(content, thing) or without_clause(content, thing)
+    for without in (without_one, without_clause):
+        yield from filter(None, (without(content, thing) for thing in things))
 
 
 def without_clause(content: str, thing: Sequence[str]) -> str | None:
