@@ -36,7 +36,7 @@ STRENGTH = 3.0
 OF_OTHERS = 0.5  # the weight of an ordinary sentence beside a written one
 FOLDS = 5
 _Sentence = TypeVar("_Sentence")
-LEAST = {"this": 0.6, "back": 0.5, "next": 0.7, "resume": 0.5}
+LEAST = {"this": 0.75, "back": 0.7, "next": 0.8, "resume": 0.7}
 """How likely it must be that a sentence asks for any of it, by what it most likely asks for."""
 
 

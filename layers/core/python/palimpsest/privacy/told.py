@@ -37,7 +37,8 @@ _TOKEN = re.compile(
     r"(?P<id>https?://[^\s\"<>]+"
     r"|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[a-z]{2,5}_[0-9a-f]{32}"
     r"|(?<![\w+])[+0](?=(?:[ /-]?\d){8})[\d /-]*\d(?!\w)"
-    r"|\$?\{?\w+[.\[({][^\s]*[\])}])"
+    r"|\$?\{?\w+[.\[({][^\s]*[\])}]"
+    r"|[\x00-\x08\x0e-\x1b\x7f][^\s]*)"
     r"|(?<!\S)\d(?:[ -]\d){2,7}(?![\w-])"
     r"|[^\s\"“”„«»`,;()\[\]{}<>:=|]+"
 )
@@ -53,7 +54,8 @@ _LOOKING = {
 class Run(NamedTuple):
     """A run of characters in a text. Its kind is `word`, or says what makes it odd: `num` (digits
     alone), `mix` (letters and digits), `mark`, `camel` or `dash`. An `id` names something and
-    opens nothing: an address, a UUID, a telephone number, an expression of code or a placeholder.
+    opens nothing: an address, a UUID, a telephone number, an expression of code, a placeholder or a
+    control sequence.
     """
 
     start: int
