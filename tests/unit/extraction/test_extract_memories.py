@@ -208,7 +208,7 @@ def test_a_correction_of_one_half_of_a_sentence_leaves_the_other_half() -> None:
         SARAH, where=MemoryFilter(), limit=9, newest_first=False
     )
     assert {record.content for record in records} == {
-        "my dog is called Rex.", "I like tea.", "I moved to Bremen.", "I don't like coffee."
+        "My dog is called Rex.", "I like tea.", "I moved to Bremen.", "I don't like coffee."
     }  # fmt: skip
 
 

@@ -155,6 +155,8 @@ LEFT = [
      "I have a Monzo account."),
     ("I have a Tesla and my wife drives a Golf.", "I sold the Tesla.", "My wife drives a Golf."),
     ("I live with my husband and our two sons.", "My husband died.", "I live with our two sons."),
+    ("I play guitar and sing in a choir.", "I gave up the guitar.", "I sing in a choir."),
+    ("I have a dog called Rex and a cat called Tom.", "Rex died.", "I have a cat called Tom."),
     ("I need to buy milk and eggs.", "I bought the milk.", "I need to buy eggs."),
     ("Ich habe einen Hund und eine Katze.", "Die Katze ist gestorben.", "Ich habe einen Hund."),
     ("J'apprends l'espagnol et l'italien.", "J'ai arrêté l'espagnol.", "J'apprends l'italien."),
@@ -170,7 +172,6 @@ BESIDE = [
 
 ENDS_WHOLLY = [
     ("I take 2 tablets in the morning and one at night.", "I stopped the night tablet."),
-    ("I play guitar and sing in a choir.", "I gave up the guitar."),
     ("We have a cat, Momo, and a dog, Rex.", "Momo died."),
     ("Estoy suscrito a El Norte, la edición en papel.", "Me di de baja de El Norte."),
 ]

@@ -64,6 +64,8 @@ def test_another_thing_or_what_is_only_supposed_leaves_the_value(content: str, s
         ("My room number is 14.", "my room number is 41, not 14, I mix that up", "My room number is 41."),
         ("My physio is called Marten.", "It's Maarten with two a's, not Marten", "My physio is called Maarten."),
         ("I work from home on Fridays", "I work from home on Mondays instead of Fridays", "I work from home on Mondays"),
+        ("Our budget is 7,800 pounds.", "Our budget is not 7,800 but 6,900.", "Our budget is 6,900 pounds."),
+        ("El alquiler es de 900 euros.", "No es de 900 sino de 950 euros.", "El alquiler es de 950 euros."),
         ("My room number is 14.", "I have 41 emails, not 14", None),
         ("I live in Valencia", "Ya no vivo en Valencia", None),
     ],

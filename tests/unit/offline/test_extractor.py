@@ -235,7 +235,7 @@ def test_several_statements_in_one_sentence_are_several_memories() -> None:
     [
         (
             "I live in Hamburg and my dog is called Rex.",
-            ["I live in Hamburg.", "my dog is called Rex."],
+            ["I live in Hamburg.", "My dog is called Rex."],
         ),
         (
             "I live in Hamburg, work at Acme and love jazz.",
@@ -243,11 +243,11 @@ def test_several_statements_in_one_sentence_are_several_memories() -> None:
         ),
         (
             "I live in Hamburg with my dog Rex, who is 3.",
-            ["I live in Hamburg.", "I live with my dog Rex.", "my dog Rex, who is 3."],
+            ["I live in Hamburg.", "I live with my dog Rex.", "My dog Rex, who is 3."],
         ),
         (
             "I live with my sister Ana, who is a nurse.",
-            ["I live with my sister Ana.", "my sister Ana, who is a nurse."],
+            ["I live with my sister Ana.", "My sister Ana, who is a nurse."],
         ),
         ("I work at Acme with my brother Tom.", ["I work at Acme.", "I work with my brother Tom."]),
         ("I'm a nurse and live in Rome.", ["I'm a nurse.", "I live in Rome."]),
@@ -255,6 +255,18 @@ def test_several_statements_in_one_sentence_are_several_memories() -> None:
             "Ich wohne in Köln und arbeite bei Siemens.",
             ["Ich wohne in Köln.", "Ich arbeite bei Siemens."],
         ),
+        ("I get up at 6 and go to bed at 10.", ["I get up at 6.", "I go to bed at 10."]),
+        (
+            "I drive a Golf and my wife drives a Polo.",
+            ["I drive a Golf.", "My wife drives a Polo."],
+        ),
+        ("My Mia is 7 and Ben has 9 hens.", ["My Mia is 7.", "Ben has 9 hens."]),
+        (
+            "Ich stehe um 6 auf und gehe um 10 ins Bett.",
+            ["Ich stehe um 6 auf.", "Ich gehe um 10 ins Bett."],
+        ),
+        ("Je mesure 1,80 m et je pèse 80 kilos.", ["Je mesure 1,80 m.", "Je pèse 80 kilos."]),
+        ("Tengo 34 años y vivo en Cádiz.", ["Tengo 34 años.", "Vivo en Cádiz."]),
         (
             "I like tea, green coffee and jazz.",
             ["I like tea.", "I like green coffee.", "I like jazz."],
@@ -272,6 +284,9 @@ def test_several_statements_in_one_sentence_are_several_memories() -> None:
                 "When I was in Rome I loved it, and I met Tom.",
                 "I have an appointment with my doctor on Monday.",
                 "I went to Rome with my wife and my two kids.",
+                "I want to go home and sleep till noon.",
+                "Since I live in Leeds, I pay 12 pounds for the train.",
+                "Our wedding is 22 August and the venue is the Alderley barn.",
             )
         ),
     ],

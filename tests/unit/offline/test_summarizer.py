@@ -379,7 +379,7 @@ def test_it_invents_nothing_is_never_empty_and_never_too_long(
     assert 0 < count(text) <= room
     assert text.strip()
     for row in text.splitlines():
-        label = re.match(r"(User|Assistant|Tool): ", row)
+        label = re.match(r"(User|Assistant|Tool)(?: gave a text)?: ", row)
         role = label.group(1).lower() if label else ""
         source = (
             "".join(str(chat["content"]) for chat in (*old, *new) if chat["role"] == role)

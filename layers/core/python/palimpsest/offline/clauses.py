@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Final
 
-from palimpsest.memory.meaning.reading import after
+from palimpsest.memory.meaning.reading import after, any_of
 from palimpsest.offline.asking import asks_for_confirmation
 from palimpsest.offline.implied import implies_the_user
 from palimpsest.offline.people import names_only_people, subject_of
@@ -35,7 +35,8 @@ _PATTERNS = {
     "second_person": r"\b(?:{second_person})\b",
     "introduced": r"^\W*(?:{introductions}) (?=(?:{possessives})\b[^,.!?]+, \w)",
     "introduces": r"(?:this is|I['’]?m|I am) {name}",
-    "own_clause": r"^\W*(?:{own})[^,;]*?(?:\b(?:{verbs_of_a_clause})\b|['’](?:s|re|m|ve)\b)",
+    "own_clause": r"^\W*(?=(?:{own}))(?:(?:{verbs_of_a_clause})\b"
+    r"|(?:{own})[^,;]*?(?:\b(?:{verbs_of_a_clause})\b|['’](?:s|re|m|ve)\b))",
     "list": r"(?P<first>{item})(?P<middle>(?:, {item})*),? (?:{joins_items}) (?P<last>{item})\W*",
     "dangles": (
         r"(?:[\s,;:]+(?:{danglers})|[,;:]\s+(?:[^\s,;:]+\s+){0,5}(?:{before_words})|[\s,;:]*[(«„“])$"
@@ -47,12 +48,15 @@ _PATTERNS = {
     "opening": r"(?:(?:{before_a_remark}|{and})\b[,.!]* +)+",
     "breaks": r"[,;?!()]+(?=\s|$)\s*|\s[–—-]\s|\s\(|\s(?:{reasons})\s|\s(?:{and})\s+(?={own})",
     "own": r"(?<!\w)(?:{own})",
+    "another": r"^\W*(?:(?:{possessives}) )?{another} (?P<verb>{being_somebody})\b",
+    "infinitive": r"\b(?:{before_an_infinitive})\b",
     "told_at_the_end": r"\b(?:{since_now}) (?P<clause>(?:{own})[^,;?]{6,80})\?\W*$",
     "names_alone": r"^\W*(?:{possessives})\s+[^\W\d_]+\W*$",
     "joints": r"[\s,;，](?:(?<=\S)|(?=\s|(?:{and}|who|with)\s))"
     r"(?:{blank}(?:{and})\s+(?={own})"
     r"|(?<=[,;])\s+(?={own})|(?<=，)(?=我)|(?P<role>(?<=[,;])\s+(?={of_a_role}))"
-    r"|(?P<elided>{blank}(?:{and})\s+(?=(?:{verbs})\b)|(?<=,)\s+(?=(?:{verbs})\b))"
+    r"|(?P<elided>{blank}(?:{and})\s+(?=(?:{verbs}|{verbs_after_and})\b)|(?<=,)\s+(?=(?:{verbs})\b))"
+    r"|(?P<other>{blank}(?:{and})\s+(?={another} (?:{being_somebody})\b))"
     r"|(?P<who>{blank}(?=who (?:is|was|has|had|lives?|works?|loves?|likes?|hates?|plays?|studies"
     r"|needs?)\b))"
     r"|(?P<with>{blank}(?=with (?:my|our|an?)\b)))",
@@ -220,8 +224,10 @@ def parts(sentence: str, *, is_known: Callable[[str], bool]) -> Sequence[tuple[s
             or is_known(clause)
             or bool(_pattern("own_clause").match(without_greeting(clause)))
         )
-        is_apart = kind == "role" and says and not _pattern("depends").match(part)
-        own = _completed(kind, part, clause) if states or is_apart or is_beside else None
+        is_apart = kind == "role" and says
+        is_of_two = kind == "other" and _is_of_another(part, clause)
+        is_alone = is_of_two if kind == "other" else states or is_apart or is_beside
+        own = _completed(kind, part, clause) if is_alone and not _leads_to_more(part) else None
         if own is not None and (kind not in (None, "role") or says):
             statements.append(part)
             part, states = own, True
@@ -233,10 +239,27 @@ def parts(sentence: str, *, is_known: Callable[[str], bool]) -> Sequence[tuple[s
     ]
 
 
+def _leads_to_more(part: str) -> bool:
+    """Return whether a clause only says why or when another is so: "Since I live in Leeds,"."""
+    begins_so = _pattern("depends").match(part) or any_of("ground_words").match(part)
+    return begins_so is not None
+
+
 def _stands_beside(joint: str, clause: str) -> bool:
     """Return whether a clause about the user means something without the one before it."""
     is_joined = joint.strip(" ,;") != "" or clause.startswith("moi")
     return is_joined and _pattern("refers_to_somebody").search(clause) is None
+
+
+def _is_of_another(part: str, clause: str) -> bool:
+    """Return whether two clauses say something of two people or things: "Mia is 7", before "and
+    Ben is 9".
+    """
+    first, second = _pattern("another").match(part), _pattern("another").match(clause)
+    if first is None or second is None:
+        return False
+    is_name = second[0].lstrip()[0].isupper()
+    return is_name or first["verb"].lower() == second["verb"].lower()
 
 
 def _is_of_somebody(part: str) -> bool:
@@ -275,9 +298,11 @@ def _completed(kind: str | None, before: str, clause: str) -> str | None:
     before. Return None if that clause lacks them.
     """
     match kind:
-        case "elided":
+        case "elided" if not _pattern("infinitive").search(before):
             subject = _SUBJECT.match(before)
             return f"{subject[1]} {clause}" if subject else None
+        case "elided":  # "I want to sleep and eat"
+            return None
         case "who":
             antecedent = _ANTECEDENT.search(before)
             return f"{antecedent[0]}, {clause}" if antecedent else None

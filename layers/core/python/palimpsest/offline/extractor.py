@@ -352,15 +352,36 @@ def _with_what(sentence: str, before: Sequence[str]) -> str:
 
 
 def _stated(sentence: str, day: date) -> Sequence[Stated]:
-    """Return the statements that the sentence makes."""
-    return [
-        statement
-        if text == sentence
-        else partial(statement, content=ended(statement.keywords["content"]))
-        for part, quote in parts(sentence, is_known=is_known)
-        for text in _each(part)
-        if (statement := _statement(text, day, quote=quote))
-    ]
+    """Return the statements that the sentence makes. It stays whole if one of its clauses says
+    something that only the other clauses make worth remembering: "Our wedding is 22 August and the
+    venue is the Alderley barn".
+    """
+    stated: list[Stated] = []
+    for part, quote in parts(sentence, is_known=is_known):
+        for text in _each(part):
+            statement = _statement(text, day, quote=quote)
+            if statement is None and text != sentence and _tells(text):
+                whole = _statement(sentence, day, quote=sentence)
+                if whole is not None:
+                    return [whole]
+            if statement is not None:
+                stated.append(statement if text == sentence else _cut_out(statement, sentence))
+    return stated
+
+
+def _cut_out(statement: Stated, sentence: str) -> Stated:
+    """Return a statement that is a part of a sentence, written as a sentence."""
+    content = ended(statement.keywords["content"])
+    return partial(
+        statement, content=content[0].upper() + content[1:] if sentence[0].isupper() else content
+    )
+
+
+def _tells(text: str) -> bool:
+    """Return whether a clause asks for nothing, and says something that another clause explains."""
+    is_said = not (is_question(text) or is_in_jest(text) or says_nothing(text))
+    is_said = is_said and not (asks_for_something(text) or is_order(text))
+    return is_said and (leans(text) or not salience.is_own(text))
 
 
 def _stated_within(sentence: str, day: date) -> Sequence[Stated]:

@@ -23,7 +23,9 @@ _NUMBERS = ("one", "two", "three", "four", "five", "six")
 _COUNTED = re.compile(rf"(?i)\b(?P<number>{'|'.join(_NUMBERS[1:])}|[2-6]) (?P<things>\w+s)$")
 _TWO_WORDS = re.compile(r"[\w-]+ [\w-]+")
 _NAME = re.compile(r"[A-ZÀ-Þ0-9]")
-_CALLED = re.compile(r",? (?:called|named|namens|qui s'appelle|llamad[oa]) [\w-]+")
+_CALLS = r",? (?:called|named|namens|qui s'appelle|llamad[oa]) "
+_CALLED = re.compile(rf"{_CALLS}[\w-]+")
+_WHAT_IS_CALLED = re.compile(rf"[\w-]+{_CALLS}$")
 _OWN_PLACE = re.compile(r"\s+(?P<begins>\w+)[^,;.!?]*")
 _I = re.compile(r"I\b")
 _SUBJECT = re.compile(
@@ -123,6 +125,8 @@ def _place_of(
     if len(best) != 1:
         return None
     start, end = best[0][0].start(), best[0][-1].end()
+    called = _WHAT_IS_CALLED.search(content, 0, start)
+    start = called.start() if called else start
     is_close = content.count(" ", start, end) <= len(thing) + MOST_BETWEEN
     return (start, end) if is_close else None
 
