@@ -49,6 +49,9 @@ _PATTERNS = {
     "breaks": r"[,;?!()]+(?=\s|$)\s*|\s[–—-]\s|\s\(|\s(?:{reasons})\s|\s(?:{and})\s+(?={own})",
     "own": r"(?<!\w)(?:{own})",
     "another": r"^\W*(?:(?:{possessives}) )?{another} (?P<verb>{being_somebody})\b",
+    "goes_on": r"^(?:{reasons}|{dependents}|{danglers})\b",
+    "a_thing": r"(?:an?|the|his|her|their|eine?|une?|una?|der|die|das|le|la|el) ",
+    "state_of_oneself": r"(?:{states_of_oneself})",
     "infinitive": r"\b(?:{before_an_infinitive})\b",
     "told_at_the_end": r"\b(?:{since_now}) (?P<clause>(?:{own})[^,;?]{6,80})\?\W*$",
     "names_alone": r"^\W*(?:{possessives})\s+[^\W\d_]+\W*$",
@@ -358,6 +361,53 @@ def objects(statement: str, *, start: int) -> list[str]:
     if any(map(_NEGATION.search, items[1:])):  # "and don't take milk" is no thing
         return [statement]
     return [statement[:start] + item for item in items]
+
+
+_SELF = re.compile(
+    r"(?P<am>I['’]m|I am|Im|Ich bin|Je suis|Soy) (?P<items>[^.;:!?]{3,200})[.!]*", re.IGNORECASE
+)
+_BETWEEN_ITEMS = re.compile(r",? (?:and|und|et|y) |, ", re.IGNORECASE)
+_ONLY_NAME = re.compile(r"[A-ZÀ-Þ][\w'’-]+(?: [A-ZÀ-Þ][\w'’-]+)?")
+_ENDS_WITH_NAME = re.compile(r"(?<![\w'’-])[A-ZÀ-Þ][\w'’-]*$")
+_AGE = re.compile(r"\d{1,3}\b")
+_I_AM_OF_AGE = {"je suis": "J'ai", "soy": "Tengo"}
+
+
+def descriptions(statement: str, *, is_known: Callable[[str], bool]) -> list[str]:
+    """Return the statement once for each thing that the user is: "I'm Sarah, 34, a nurse" makes
+    three. It stays whole unless each of them is a statement of a known kind, and unless it is clear
+    that all are about the user. "A nurse" may be Tom in "I'm married to Tom, a nurse".
+    """
+    match = _SELF.fullmatch(statement)
+    items = _BETWEEN_ITEMS.split(match["items"]) if match else ()
+    if match is None or len(items) <= 1:
+        return [statement]
+    described = []
+    for place, item in enumerate(items):
+        is_age = _AGE.match(item) is not None
+        am = _I_AM_OF_AGE.get(match["am"].lower(), match["am"]) if is_age else match["am"]
+        text = f"{am} {item}"
+        is_said = (
+            (place == 0 and _ONLY_NAME.fullmatch(item) is not None)
+            or _pattern("state_of_oneself").fullmatch(item) is not None
+            or implies_the_user(item)
+            or is_known(f"{text}.")
+        )
+        if not is_said or not _is_of_the_user(items, place, is_age=is_age):
+            return [statement]
+        described.append(text)
+    return described
+
+
+def _is_of_the_user(items: Sequence[str], place: int, *, is_age: bool) -> bool:
+    """Return whether it is clear that one of several things is the user."""
+    item = items[place]
+    if any(look.search(item) for look in (_NEGATION, _pattern("own"), _pattern("goes_on"))):
+        return False
+    if place == 0 or (place == 1 and _ONLY_NAME.fullmatch(items[0])):
+        return True
+    may_be_of_another = _ENDS_WITH_NAME.search(items[place - 1]) and _pattern("a_thing").match(item)
+    return not (is_age or may_be_of_another or _ONLY_NAME.fullmatch(item))
 
 
 def without_dangler(sentence: str) -> str:

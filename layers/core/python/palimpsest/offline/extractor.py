@@ -42,6 +42,7 @@ from palimpsest.offline.asking import asks_what, is_only_polite, only_asks, with
 from palimpsest.offline.clauses import (
     as_oneself,
     asks_for_something,
+    descriptions,
     ended,
     is_fragment,
     is_in_jest,
@@ -414,12 +415,13 @@ def _may_be_of_a_person(sentence: str) -> bool:
 
 def _each(text: str) -> Sequence[str]:
     """Return the statements that the text makes. It is divided if it lists several things that are
-    liked or must not be eaten, if it lists several people, and if it states an age, because an age
-    changes.
+    liked or must not be eaten, if it lists several people or several things that the user is, and if
+    it states an age, because an age changes.
     """
+    described = descriptions(text, is_known=is_known)
     kind, match = kind_of(text)
-    if kind is None or match is None or "what" not in match.groupdict():
-        return [text]
+    if len(described) > 1 or kind is None or match is None or "what" not in match.groupdict():
+        return described
     before = text[: match.start("what")]
     # "Mein Opa ist 79" names no name before the age, and is one statement.
     if kind.topic == AGE and match["what"] and " " in before.strip() and salience.is_own(before):
