@@ -204,7 +204,7 @@ class Conversation(RuleBasedStateMachine):
         if newest is not None:
             head = newest[:3]
             assert any(
-                str(message["content"]).startswith(head) for message in context.fitted.messages
+                head in str(message["content"]) for message in context.fitted.messages
             )
 
     @invariant()

@@ -120,6 +120,8 @@ def wish_of(text: str) -> Wish:
     if len(text) > 2 * MOST_READ:
         text = f"{text[:MOST_READ]}\n{text[-MOST_READ:]}"
     unquoted = _QUOTED.sub(" ", text)
+    if _asks_to_remember(unquoted):
+        return NO_WISH
     return _both(_wish_by_patterns(unquoted), _wish_by_weights(unquoted))
 
 
@@ -131,7 +133,11 @@ def _wish_by_weights(text: str) -> Wish:
     """Return the wish that learned weights find. A wish about the words after it lasts until it is
     resumed, if its own message says nothing after it.
     """
-    sentences = list(asked_in(text))
+    sentences = [
+        sentence
+        for sentence in asked_in(text)
+        if not _asks_to_remember(text[sentence.start : sentence.end])
+    ]
     asks = {sentence.asks for sentence in sentences}
     if not asks:
         return NO_WISH
@@ -147,6 +153,12 @@ def _wish_by_weights(text: str) -> Wish:
         begins="next" in asks and is_last,
         resumes="resume" in asks and "next" not in asks,
     )
+
+
+def _asks_to_remember(sentence: str) -> bool:
+    """Return whether a sentence asks for the opposite: "Keep in mind what I just told you"."""
+    is_kept = anywhere("to_be_kept").search(sentence) is not None
+    return is_kept and anywhere("not_to_be_kept").search(sentence) is None
 
 
 def _may_ask_back(sentence: Asking, text: str) -> bool:
