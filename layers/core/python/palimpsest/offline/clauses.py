@@ -49,6 +49,7 @@ _PATTERNS = {
     "breaks": r"[,;?!()]+(?=\s|$)\s*|\s[–—-]\s|\s\(|\s(?:{reasons})\s|\s(?:{and})\s+(?={own})",
     "own": r"(?<!\w)(?:{own})",
     "another": r"^\W*(?:(?:{possessives}) )?{another} (?P<verb>{being_somebody})\b",
+    "acts": r"^\W*(?:{speaks} [\w'’-]+|i['’](?:m|ve)|we['’](?:re|ve)|j['’]\w+) \w",
     "goes_on": r"^(?:{reasons}|{dependents}|{danglers})\b",
     "a_thing": r"(?:an?|the|his|her|their|eine?|une?|una?|der|die|das|le|la|el) ",
     "state_of_oneself": r"(?:{states_of_oneself})",
@@ -221,7 +222,7 @@ def parts(sentence: str, *, is_known: Callable[[str], bool]) -> Sequence[tuple[s
     statements = []
     part, states = "", False
     for kind, joint, clause in joined:
-        is_beside = kind is None and _is_of_somebody(part) and _stands_beside(joint, clause)
+        is_beside = kind is None and _stands_beside(part, joint, clause)
         says = not names_only_people(clause) and (
             is_beside
             or is_known(clause)
@@ -248,10 +249,15 @@ def _leads_to_more(part: str) -> bool:
     return begins_so is not None
 
 
-def _stands_beside(joint: str, clause: str) -> bool:
-    """Return whether a clause about the user means something without the one before it."""
+def _stands_beside(part: str, joint: str, clause: str) -> bool:
+    """Return whether a clause about the user means something without the one before it. The other
+    one is about somebody else, or both say what the user does: "I'm learning Welsh" and "I
+    volunteer at the food bank".
+    """
     is_joined = joint.strip(" ,;") != "" or clause.startswith("moi")
-    return is_joined and _pattern("refers_to_somebody").search(clause) is None
+    if not is_joined or _pattern("refers_to_somebody").search(clause):
+        return False
+    return _is_of_somebody(part) or all(map(_pattern("acts").match, (part, clause)))
 
 
 def _is_of_another(part: str, clause: str) -> bool:
