@@ -38,6 +38,9 @@ OF_A_PLACE = frozenset({"os", "phone", "email", "vehicle"})
 _LAST = re.compile(r",\s+(?:sorry|actually|i mean|instead|perdón|pardon|plutôt)$", re.IGNORECASE)
 
 
+_NAMED = re.compile(r"(?<=\w )(?!I\b)[A-ZÀ-Þ][\w'’-]+")
+
+
 @cache
 def _now() -> re.Pattern[str]:
     return compiled("{trailing_now}")
@@ -241,7 +244,15 @@ def means_the_same(statement: str, other: str) -> bool:
     theirs = slot_of(other) if ours else None
     if ours is None or theirs is None or ours.topic != theirs.topic:
         return False
-    return ours.value == theirs.value and ours.extra == theirs.extra
+    if ours.value != theirs.value or ours.extra != theirs.extra:
+        return False
+    names, others = _names_beside(ours, statement), _names_beside(theirs, other)
+    return not names or not others or not names.isdisjoint(others)  # "at Deloitte", "at Shelter"
+
+
+def _names_beside(slot: Slot, statement: str) -> set[str]:
+    """Return the names in a statement that are no part of its value."""
+    return {match[0] for match in _NAMED.finditer(statement) if match[0] not in slot.text}
 
 
 def says_the_same_of(statement: str, other: str) -> bool:
