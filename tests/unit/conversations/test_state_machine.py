@@ -203,9 +203,7 @@ class Conversation(RuleBasedStateMachine):
         newest = next((text for text in reversed(texts) if text.startswith("q")), None)
         if newest is not None:
             head = newest[:3]
-            assert any(
-                head in str(message["content"]) for message in context.fitted.messages
-            )
+            assert any(head in str(message["content"]) for message in context.fitted.messages)
 
     @invariant()
     def the_window_weighs_what_its_head_says(self) -> None:

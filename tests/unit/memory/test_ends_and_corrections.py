@@ -311,6 +311,8 @@ def test_words_of_ends_values_and_corrections_are_read_from_sentences() -> None:
     assert (slot.topic, slot.value) == ("residence", ("kiel",))
     assert means_the_same("My home is Kiel.", "I'm based in Kiel.")
     assert not means_the_same("I live in Kiel.", "I live in Bonn.")
+    assert means_the_same("I'm a nurse at Acme.", "I am a nurse at Acme.")
+    assert not means_the_same("I'm a nurse at Acme.", "I'm a nurse at Globex now.")
     found = correction_of("not Oak but Maple")
     assert found is not None
     assert corrected("My room is Oak.", found) == "My room is Maple."

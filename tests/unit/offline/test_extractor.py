@@ -266,6 +266,21 @@ def test_several_statements_in_one_sentence_are_several_memories() -> None:
             ["Ich stehe um 6 auf.", "Ich gehe um 10 ins Bett."],
         ),
         ("Je mesure 1,80 m et je pèse 80 kilos.", ["Je mesure 1,80 m.", "Je pèse 80 kilos."]),
+        (
+            "I'm Sarah, 34, a nurse in Leeds with two kids.",
+            ["I'm Sarah.", "I'm 34.", "I'm a nurse in Leeds with two kids."],
+        ),
+        (
+            "I'm vegan, gluten-free and allergic to nuts.",
+            ["I'm vegan.", "I'm gluten-free.", "I'm allergic to nuts."],
+        ),
+        ("Ich bin 34 und verheiratet.", ["Ich bin 34.", "Ich bin verheiratet."]),
+        ("Soy Ana, 34 años, enfermera.", ["Soy Ana.", "Tengo 34 años.", "Soy enfermera."]),
+        (
+            "I'm learning Welsh and I volunteer at the food bank.",
+            ["I'm learning Welsh.", "I volunteer at the food bank."],
+        ),
+        ("No puedo comer gluten.", ["No puedo comer gluten."]),
         ("Tengo 34 años y vivo en Cádiz.", ["Tengo 34 años.", "Vivo en Cádiz."]),
         (
             "I like tea, green coffee and jazz.",
@@ -286,6 +301,8 @@ def test_several_statements_in_one_sentence_are_several_memories() -> None:
                 "I went to Rome with my wife and my two kids.",
                 "I want to go home and sleep till noon.",
                 "Since I live in Leeds, I pay 12 pounds for the train.",
+                "I'm married to Tom, a nurse.",
+                "I'm a mother of Tom, 34.",
                 "Our wedding is 22 August and the venue is the Alderley barn.",
             )
         ),

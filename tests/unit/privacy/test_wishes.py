@@ -186,6 +186,20 @@ def test_an_announcement_covers_what_is_said_next(text: str) -> None:
     assert not wish.takes_back
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Thanks. Please keep in mind what I just told you about my skin.",
+        "What I say next should go into your memory.",
+        "Merk dir, was ich dir eben erzählt habe.",
+        "Retiens ce que je viens de te dire.",
+        "Recuerda lo que te acabo de contar.",
+    ],
+)
+def test_who_asks_to_remember_wishes_nothing_off_the_record(text: str) -> None:
+    assert wish_of(text) == NO_WISH
+
+
 @pytest.mark.parametrize("text", NONE)
 def test_other_words_are_no_wish(text: str) -> None:
     assert wish_of(text) == NO_WISH
