@@ -48,6 +48,32 @@ def test_an_admitted_correction_replaces_what_it_is_like(known: str, said: str, 
 
 
 @pytest.mark.parametrize(
+    ("known", "said", "better"),
+    [
+        (
+            "My locker number is 318.",
+            "Typo from me the other day, my locker number is 381.",
+            "My locker number is 381.",
+        ),
+        (
+            "I'm allergic to walnuts.",
+            "I wrote the wrong nut before, I'm allergic to hazelnuts.",
+            "I'm allergic to hazelnuts.",
+        ),
+        (
+            "Mein Sohn Jonas geht in die Klasse 3b.",
+            "Das war ein Tippfehler, Jonas geht in die Klasse 4b.",
+            "Jonas geht in die Klasse 4b.",
+        ),
+    ],
+)
+def test_the_words_before_a_comma_may_only_admit_a_mistake(
+    known: str, said: str, better: str
+) -> None:
+    assert known_after(known, said) == [better]
+
+
+@pytest.mark.parametrize(
     "said",
     [
         "That was wrong of my boss. I work at a bakery on Mondays.",

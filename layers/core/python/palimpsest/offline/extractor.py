@@ -415,8 +415,8 @@ def _may_be_of_a_person(sentence: str) -> bool:
 
 def _each(text: str) -> Sequence[str]:
     """Return the statements that the text makes. It is divided if it lists things that are liked or
-    must not be eaten, if it lists people or things that the user is, and if it states an age, because
-    an age changes.
+    must not be eaten, if it lists people or things that the user is, and if it states an age,
+    because an age changes.
     """
     described = descriptions(text, is_known=is_known)
     kind, match = kind_of(text)

@@ -42,7 +42,8 @@ def _admission() -> re.Pattern[str]:
 @cache
 def _announcement() -> re.Pattern[str]:
     return compiled(
-        r"^(?P<announcement>[^.!?:–—]{3,70}?)(?: ?:| [–—-]|[,;](?= (?:{first_persons})\b))\s+(?=\S)"
+        r"^(?P<announcement>[^.!?:–—]{3,70}?)"
+        r"(?: ?:| [–—-]|[,;](?= (?:(?:{first_persons})\b|(?-i:[A-ZÀ-Þ]))))\s+(?=\S)"
     )
 
 
