@@ -173,10 +173,15 @@ BESIDE = [
 ENDS_WHOLLY = [
     ("I take 2 tablets in the morning and one at night.", "I stopped the night tablet."),
     ("We have a cat, Momo, and a dog, Rex.", "Momo died."),
+    ("I take ramipril every morning.", "The doctor has taken me off ramipril."),
     ("Estoy suscrito a El Norte, la edición en papel.", "Me di de baja de El Norte."),
 ]
 STAYS = [
     ("I live in Paris.", "I haven't been to Paris since May."),
+    (
+        "My flight to Oslo leaves at 9:40.",
+        "I looked again and my flight to Oslo does leave at 9:40.",
+    ),
     ("I'm dating Chris.", "My best friend and her boyfriend broke up."),
     ("I take the bus to work.", "The bus was cancelled today."),
     ("I have a yoga class on Mondays.", "Yoga was cancelled today."),

@@ -38,9 +38,6 @@ OF_A_PLACE = frozenset({"os", "phone", "email", "vehicle"})
 _LAST = re.compile(r",\s+(?:sorry|actually|i mean|instead|perdón|pardon|plutôt)$", re.IGNORECASE)
 
 
-_NAMED = re.compile(r"(?<=\w )(?!I\b)[A-ZÀ-Þ][\w'’-]+")
-
-
 @cache
 def _now() -> re.Pattern[str]:
     return compiled("{trailing_now}")
@@ -251,8 +248,13 @@ def means_the_same(statement: str, other: str) -> bool:
 
 
 def _names_beside(slot: Slot, statement: str) -> set[str]:
-    """Return the names in a statement that are no part of its value."""
-    return {match[0] for match in _NAMED.finditer(statement) if match[0] not in slot.text}
+    """Return the names of where in a statement, if they are no part of its value: "at Deloitte"."""
+    return {match[1] for match in _where().finditer(statement) if match[1] not in slot.text}
+
+
+@cache
+def _where() -> re.Pattern[str]:
+    return compiled(r"\s(?:{before_where})\s((?-i:[A-ZÀ-Þ])[\w'’-]+)")
 
 
 def says_the_same_of(statement: str, other: str) -> bool:
