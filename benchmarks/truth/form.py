@@ -66,7 +66,20 @@ A twin is the first part of its conversation, before anything has changed. No we
 them.
 """
 
-BY_OUTSIDERS = (*IN_FREE_WORDS, *IN_PLAIN_WORDS, *IN_VOICES, *EVERYDAY_CHANGES, *IN_PASSING)
+IN_SIMPLE_WORDS = (OURS / "ropemakers",)
+"""A hundred pairs by an author who did not know the rules, one to three plain sentences a message:
+half about changes, half about everything else. It was run once before it was read, and then used
+for repairs. No weights are trained on it.
+"""
+
+BY_OUTSIDERS = (
+    *IN_FREE_WORDS,
+    *IN_PLAIN_WORDS,
+    *IN_VOICES,
+    *EVERYDAY_CHANGES,
+    *IN_PASSING,
+    *IN_SIMPLE_WORDS,
+)
 """All sets by authors who did not know the rules, apart from those that are unread."""
 
 UNREAD = tuple(OURS / name for name in ("dockers", "bakers", "weavers", "tanners", "wainwrights"))

@@ -15,6 +15,7 @@ from benchmarks.truth.form import (
     IN_FREE_WORDS,
     IN_PASSING,
     IN_PLAIN_WORDS,
+    IN_SIMPLE_WORDS,
     IN_VOICES,
     LATER,
     OURS,
@@ -158,3 +159,14 @@ def test_changes_in_passing_are_held_as_before_and_hardly_any_twin_is_lost() -> 
     held, known = passed(found)
     assert sum(held) >= LEAST_PASSING_HELD * len(held)
     assert sum(known) >= LEAST_PASSING_KNOWN * len(known)
+
+
+LEAST_SIMPLE_HELD, LEAST_SIMPLE_KNOWN = 0.9, 0.94
+
+
+def test_simple_words_are_held_and_known_as_before() -> None:
+    """Of the 100 pairs of `ropemakers`, 83 were held and 90 known when they were run first."""
+    found = outcomes(all_of(IN_SIMPLE_WORDS), believed_in_process)
+    held, known = passed(found)
+    assert sum(held) >= LEAST_SIMPLE_HELD * len(held)
+    assert sum(known) >= LEAST_SIMPLE_KNOWN * len(known)
