@@ -4,6 +4,7 @@ kept in order.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,6 +39,11 @@ class Expected:
 
     acknowledged: list[str] = field(default_factory=list)
     unsure: tuple[str, str] | None = None  # key and text
+
+
+def _without_day(text: str) -> str:
+    """Return a message's text without the day that a context writes before it."""
+    return re.sub(r"^\[\d{4}-\d\d-\d\d\]\n", "", text)
 
 
 class Conversation(RuleBasedStateMachine):
@@ -203,7 +209,8 @@ class Conversation(RuleBasedStateMachine):
         newest = next((text for text in reversed(texts) if text.startswith("q")), None)
         if newest is not None:
             head = newest[:3]
-            assert any(head in str(message["content"]) for message in context.fitted.messages)
+            shown = [_without_day(str(message["content"])) for message in context.fitted.messages]
+            assert any(text.startswith(head) for text in shown)
 
     @invariant()
     def the_window_weighs_what_its_head_says(self) -> None:

@@ -50,6 +50,7 @@ _PATTERNS = {
     "own": r"(?<!\w)(?:{own})",
     "another": r"^\W*(?:(?:{possessives}) )?{another} (?P<verb>{being_somebody})\b",
     "acts": r"^\W*(?:{speaks} [\w'’-]+|i['’](?:m|ve)|we['’](?:re|ve)|j['’]\w+) \w",
+    "only_names": r"{names}",
     "goes_on": r"^(?:{reasons}|{dependents}|{danglers})\b",
     "a_thing": r"(?:an?|the|his|her|their|eine?|une?|una?|der|die|das|le|la|el) ",
     "state_of_oneself": r"(?:{states_of_oneself})",
@@ -307,11 +308,10 @@ def _completed(kind: str | None, before: str, clause: str) -> str | None:
     before. Return None if that clause lacks them.
     """
     match kind:
-        case "elided" if not _pattern("infinitive").search(before):
+        case "elided":
             subject = _SUBJECT.match(before)
-            return f"{subject[1]} {clause}" if subject else None
-        case "elided":  # "I want to sleep and eat"
-            return None
+            is_infinitive = _pattern("infinitive").search(before)  # "I want to sleep and eat"
+            return f"{subject[1]} {clause}" if subject and not is_infinitive else None
         case "who":
             antecedent = _ANTECEDENT.search(before)
             return f"{antecedent[0]}, {clause}" if antecedent else None
@@ -373,7 +373,6 @@ _SELF = re.compile(
     r"(?P<am>I['’]m|I am|Im|Ich bin|Je suis|Soy) (?P<items>[^.;:!?]{3,200})[.!]*", re.IGNORECASE
 )
 _BETWEEN_ITEMS = re.compile(r",? (?:and|und|et|y) |, ", re.IGNORECASE)
-_ONLY_NAME = re.compile(r"[A-ZÀ-Þ][\w'’-]+(?: [A-ZÀ-Þ][\w'’-]+)?")
 _ENDS_WITH_NAME = re.compile(r"(?<![\w'’-])[A-ZÀ-Þ][\w'’-]*$")
 _AGE = re.compile(r"\d{1,3}\b")
 _I_AM_OF_AGE = {"je suis": "J'ai", "soy": "Tengo"}
@@ -394,7 +393,7 @@ def descriptions(statement: str, *, is_known: Callable[[str], bool]) -> list[str
         am = _I_AM_OF_AGE.get(match["am"].lower(), match["am"]) if is_age else match["am"]
         text = f"{am} {item}"
         is_said = (
-            (place == 0 and _ONLY_NAME.fullmatch(item) is not None)
+            (place == 0 and _pattern("only_names").fullmatch(item) is not None)
             or _pattern("state_of_oneself").fullmatch(item) is not None
             or implies_the_user(item)
             or is_known(f"{text}.")
@@ -410,10 +409,10 @@ def _is_of_the_user(items: Sequence[str], place: int, *, is_age: bool) -> bool:
     item = items[place]
     if any(look.search(item) for look in (_NEGATION, _pattern("own"), _pattern("goes_on"))):
         return False
-    if place == 0 or (place == 1 and _ONLY_NAME.fullmatch(items[0])):
+    if place == 0 or (place == 1 and _pattern("only_names").fullmatch(items[0])):
         return True
     may_be_of_another = _ENDS_WITH_NAME.search(items[place - 1]) and _pattern("a_thing").match(item)
-    return not (is_age or may_be_of_another or _ONLY_NAME.fullmatch(item))
+    return not (is_age or may_be_of_another or _pattern("only_names").fullmatch(item))
 
 
 def without_dangler(sentence: str) -> str:

@@ -414,14 +414,16 @@ def _may_be_of_a_person(sentence: str) -> bool:
 
 
 def _each(text: str) -> Sequence[str]:
-    """Return the statements that the text makes. It is divided if it lists things that are liked or
-    must not be eaten, if it lists people or things that the user is, and if it states an age,
-    because an age changes.
+    """Return the statements that the text makes. A list of people, of what the user is, or of what
+    the user likes or must not eat is divided. So is a text that states an age, because an age
+    changes.
     """
     described = descriptions(text, is_known=is_known)
-    kind, match = kind_of(text)
-    if len(described) > 1 or kind is None or match is None or "what" not in match.groupdict():
+    if len(described) > 1:
         return described
+    kind, match = kind_of(text)
+    if kind is None or match is None or "what" not in match.groupdict():
+        return [text]
     before = text[: match.start("what")]
     # "Mein Opa ist 79" names no name before the age, and is one statement.
     if kind.topic == AGE and match["what"] and " " in before.strip() and salience.is_own(before):
